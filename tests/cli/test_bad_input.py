@@ -57,13 +57,14 @@ def test_bytes_that_are_no_utf8_are_named_by_their_line(place, tmp_path):
     cell = b"a,y\n1,2.5\nM\xfcnchen,3.5\n" + b"1,2.5\n" * 20
     path.write_bytes(cell if place == "cell" else b"a,M\xfcnchen\n" + b"1,2.5\n" * 20)
     line = refused("fit", path, "--target", "y")
-    assert f"not UTF-8: byte 0xfc in line {3 if place == 'cell' else 1}; convert it" in line
+    where = f"not UTF-8: byte 0xfc in line {3 if place == 'cell' else 1}"
+    assert f"{where}; read it with --encoding cp1252 if it is of Windows" in line
 
 
 def test_utf_16_is_called_by_its_name(tmp_path):
     path = tmp_path / "bad.csv"
     path.write_text(rows(lambda i: i), encoding="utf-16")
-    assert "iconv -f utf-16 -t utf-8" in refused("fit", path, "--target", "y")
+    assert "read it with --encoding utf-16" in refused("fit", path, "--target", "y")
 
 
 def test_a_name_that_is_nearly_right_is_suggested(data):

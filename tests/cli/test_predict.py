@@ -121,6 +121,32 @@ def test_columns_that_are_kept_stand_as_in_the_file(
     assert pl.read_csv(piped.encode(), infer_schema=False).drop("prediction").equals(found)
 
 
+@pytest.mark.parametrize("commas", [True, False])
+def test_what_is_kept_of_a_file_with_semicolons_is_read_like_it(commas, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "ROWS", 30)
+    path, kept, model = (tmp_path / name for name in ("data.csv", "kept.csv", "m.mercer"))
+    rows = table()[["age", "site", "price"]].with_columns(pl.col("age", "price").round(3))
+    if commas:
+        shown = pl.col("age", "price").cast(pl.String).str.replace(".", ",", literal=True)
+        rows = rows.with_columns(shown)
+    rows.write_csv(path, separator=";")
+    fitted(path, "--target", "price", "--alpha", "1", "-o", model)
+    result = run("predict", model, path, "--interval", "0.9", "--keep", "-o", kept)
+    assert result.exit_code == 0, result.output
+    assert (";" in kept.read_text()) and ("," in kept.read_text()) == commas
+    alone = run("predict", model, path, "--interval", "0.9").stdout
+    plain = pl.read_csv(alone.encode())
+    found = mercer.read_table(kept)
+    assert found.drop("prediction", "lower", "upper").equals(mercer.read_table(path))
+    assert found.select(plain.columns).equals(plain)
+    # Of standard input, and in tables with other separators, where numbers are as others.
+    piped = run("predict", model, "-", "--interval", "0.9", "--keep", input=path.read_bytes())
+    assert piped.stdout == kept.read_text()
+    other = tmp_path / "kept.tsv"
+    assert run("predict", model, path, "--interval", "0.9", "--keep", "-o", other).exit_code == 0
+    assert mercer.read_table(other).equals(found)
+
+
 def test_standard_input_and_output_are_a_pipe(data, model):
     result = run("predict", model, "-", input=data.read_bytes())
     assert result.exit_code == 0

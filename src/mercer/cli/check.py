@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from mercer.cli.config import encoding_option
 from mercer.cli.spelling import rows_of_file
 from mercer.cli.talk import told
 
@@ -28,6 +29,7 @@ class Expression(click.Command):
 @click.command(cls=Expression)
 @click.argument("expression", metavar="EXPR")
 @click.option("--data", metavar="FILE", help="A table whose rows are tried as witnesses first.")
+@encoding_option
 @click.option(
     "--trials",
     type=click.IntRange(1),
@@ -36,7 +38,7 @@ class Expression(click.Command):
     help="Designs of points to try where there is no proof.",
 )
 @told
-def check(expression: str, data: str | None, trials: int) -> None:
+def check(expression: str, data: str | None, encoding: str | None, trials: int) -> None:
     """Say whether EXPR is a positive semi-definite kernel.
 
     The answer is a proof, a witness against it, or that none was found; a refuted kernel ends with
@@ -54,7 +56,7 @@ def check(expression: str, data: str | None, trials: int) -> None:
     k = kernel(expression)
     rows = None
     if data is not None:
-        opened = opened_rows(data)
+        opened = opened_rows(data, encoding=encoding)
         rows = opened.X if isinstance(opened, SparseRows) else opened.read()
     with rows_of_file(data or "", lambda row: row):
         found = k.check(rows, trials=trials)

@@ -1,4 +1,4 @@
-"""Options of a command from a TOML file, over which those on the line win."""
+"""Options that commands share: a file of options, and how the bytes of a table are text."""
 
 from __future__ import annotations
 
@@ -19,6 +19,15 @@ def config_option(command: Callable[..., Any]) -> Callable[..., Any]:
         expose_value=False,
         metavar="FILE",
         help="Options from a TOML file; those on the line win.",
+    )(command)
+
+
+def encoding_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that reads tables the option ``--encoding``."""
+    return click.option(
+        "--encoding",
+        metavar="NAME",
+        help="How the bytes of CSV and TSV are text, such as cp1252; UTF-8 if left out.",
     )(command)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from mercer.cli.config import config_option
+from mercer.cli.config import config_option, encoding_option
 from mercer.cli.spelling import rows_of_file
 from mercer.cli.talk import note, phase, told
 
@@ -82,6 +82,7 @@ __all__ = ["fit"]
     help="Missing cells: auto and impute put a number at its mean and mark that it was missing, "
     "and make a category of its own; refuse ends with the column; drop leaves such rows out.",
 )
+@encoding_option
 @click.option("-o", "--output", metavar="MODEL", help="Where the model goes, such as m.mercer.")
 @click.option("--report", metavar="PAGE", help="A page to write about the model, such as m.html.")
 @click.option("--memory", metavar="SIZE", help="The limit of memory, such as 4GB.")
@@ -129,14 +130,15 @@ def fit(
         target, options["weights"], options["groups"], options["drop"], options["missing"]
     )
     memory, seed, limit = options["memory"], options["seed"], options["time_limit"]
+    encoding = options["encoding"]
     began = perf_counter()
     with phase(f"reading {data}"):
         if test_data is None:
             # Nobody keeps all rows beside these parts: the targets of millions take memory.
-            train, rest = split(job_of(data, roles, task, memory), test, seed)
+            train, rest = split(job_of(data, roles, task, memory, encoding=encoding), test, seed)
         else:
-            train = job_of(data, roles, task, memory)
-            rest = job_of(test_data, roles, memory=memory, like=train.known)
+            train = job_of(data, roles, task, memory, encoding=encoding)
+            rest = job_of(test_data, roles, "auto", memory, train.known, encoding)
             rest = rest.in_memory(MOST_TESTED, seed)
     for text in train.notes:
         note(text)

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from mercer.cli.config import config_option
+from mercer.cli.config import config_option, encoding_option
 from mercer.cli.spelling import rows_of_file
 from mercer.cli.talk import note, phase, told
 
 if TYPE_CHECKING:
     from mercer.cli.fitting.outside import FarRows
     from mercer.data.ranges import Unseen
+    from mercer.files.form import Form
+    from mercer.files.tables import Table
     from mercer.functions.texts import UnknownTexts
 
 __all__ = ["predict"]
@@ -43,9 +46,16 @@ ROWS = 1 << 14
 )
 @click.option("--proba", is_flag=True, help="Add a column with the probability of every class.")
 @click.option("--keep", is_flag=True, help="Write the columns of DATA as well.")
+@encoding_option
 @told
 def predict(
-    model: str, data: str, output: str | None, interval: float | None, proba: bool, keep: bool
+    model: str,
+    data: str,
+    output: str | None,
+    interval: float | None,
+    proba: bool,
+    keep: bool,
+    encoding: str | None,
 ) -> None:
     """Predict the rows of the table DATA with the model file MODEL, in their order.
 
@@ -68,19 +78,35 @@ def predict(
     looks: list[Unseen | FarRows | UnknownTexts] = [Unseen(form.categories), FarRows(form.ranges)]
     if hasattr(machine, "function_"):
         looks.append(UnknownTexts(machine.function_))
-    said: list[str] = []
-    blocks = _predicted(machine, data, interval, proba, _kept_as(keep, data, output), looks, said)
-    if output is None:
-        write = lines_writer(sys.stdout.buffer, "csv")
-        for block in blocks:
-            write(block)
-            sys.stdout.buffer.flush()
-    else:
-        with phase(f"predicting {_called(data)}"), table_writer(output) as write:
+    with nullcontext() if output is None else phase(f"predicting {_called(data)}"):
+        table = _table(data, form, encoding)
+        kept = _kept_as(keep, table, output)
+        separator = _separator(data, table, output) if kept == "as written" else None
+        blocks = _predicted(machine, data, table, interval, proba, kept, looks)
+        if output is None:
+            write = lines_writer(sys.stdout.buffer, "csv", separator)
             for block in blocks:
                 write(block)
+                sys.stdout.buffer.flush()
+        else:
+            with table_writer(output, separator) as write:
+                for block in blocks:
+                    write(block)
+    # What is read as in the training rows was told of these.
+    remarks = () if table is None else table.remarks
+    said = [text for text in remarks if text not in form.remarks]
     for text in (*said, *(sentence for look in looks for sentence in look.sentences)):
         note(f"{_called(data)}, {text}")
+
+
+def _table(data: str, form: Form, encoding: str | None) -> Table | None:
+    """Return a file that has named columns and is no FASTA as a table."""
+    from mercer.files.tables import check_encoding, format_of, table_of
+
+    if format_of(data) in ("svmlight", "fasta"):
+        check_encoding(data, encoding)
+        return None
+    return table_of(data, form, encoding)
 
 
 def _called(data: str) -> str:
@@ -100,29 +126,39 @@ def _check_model(machine: Any, path: str, interval: float | None, proba: bool) -
         raise click.UsageError(f"--proba is for classes, and {path} holds a {kind}; use --interval")
 
 
-def _kept_as(keep: bool, data: str, output: str | None) -> Kept:
-    """Return what becomes of the columns of a table in the result."""
+def _kept_as(keep: bool, table: Table | None, output: str | None) -> Kept:
+    """Return what becomes of the columns of a table in the result.
+
+    Numbers with decimal commas are understood where ``;`` stands between cells, and nowhere else.
+    """
     from mercer.files.tables import format_of
 
     if not keep:
         return "dropped"
-    is_text = all(format_of(path) in ("csv", "tsv") for path in (data, output or "-"))
-    return "as written" if is_text else "as read"
+    kind = format_of(output or "-")
+    if table is None or table.text is None or kind not in ("csv", "tsv"):
+        return "as read"
+    return "as read" if table.text[1] == ";" and kind == "tsv" else "as written"
+
+
+def _separator(data: str, table: Table | None, output: str | None) -> str | None:
+    """Return what stands between cells of a result: of CSV made of CSV what does there."""
+    from mercer.files.tables import format_of
+
+    is_csv = {format_of(data), format_of(output or "-")} == {"csv"}
+    return table.text[1] if is_csv and table is not None and table.text is not None else None
 
 
 def _predicted(
     machine: Any,
     data: str,
+    table: Table | None,
     interval: float | None,
     proba: bool,
     kept: Kept,
     looks: Sequence[Unseen | FarRows | UnknownTexts],
-    said: list[str],
 ) -> Iterator[Any]:
-    """Yield what a model says of a file, some rows at a time, after a look at these.
-
-    What is to be told of how the file was read is added to `said`.
-    """
+    """Yield what a model says of a file, some rows at a time, after a look at these."""
     import polars as pl
 
     from mercer.cli.fitting.outside import without_row_warnings
@@ -130,18 +166,15 @@ def _predicted(
     from mercer.errors import DataFileError
     from mercer.files.form import form_of
     from mercer.files.lines import row_blocks
-    from mercer.files.tables import format_of, table_of
+    from mercer.files.written import decimal_commas, has_decimal_commas
 
     blocks: Iterator[tuple[Any, Any]]
-    first, form = 0, form_of(machine)
-    if format_of(data) in ("svmlight", "fasta"):
+    first, has_commas = 0, False
+    if table is None:
         # Of svmlight a block is the rows and their targets.
-        read = row_blocks(data, ROWS, form)
+        read = row_blocks(data, ROWS, form_of(machine))
         blocks = ((X[0] if isinstance(X, tuple) else X,) * 2 for X in read)
     else:
-        table = table_of(data, form)
-        # What is read as in the training rows was told of these.
-        said.extend(text for text in table.remarks if text not in form.remarks)
         as_read = ((X, X) for X in table.blocks(rows=ROWS))
         blocks = table.blocks_as_written(ROWS) if kept == "as written" else as_read
     for X, cells in blocks:
@@ -154,6 +187,11 @@ def _predicted(
             raise
         except ValueError as error:
             raise DataFileError(f"{_called(data)}: {error}") from None
+        if kept == "as written":
+            # The first rows decide, so that a column is written in one way.
+            if first == 0:
+                has_commas = _separator(data, table, None) == ";" and has_decimal_commas(X, cells)
+            found = decimal_commas(found) if has_commas else found
         yield found if kept == "dropped" else _beside(cells, found, data)
         first += n_rows(X)
     if first == 0:

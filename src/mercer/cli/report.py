@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from mercer.cli.config import encoding_option
 from mercer.cli.talk import phase, told
 
 __all__ = ["report"]
@@ -20,11 +21,14 @@ __all__ = ["report"]
     metavar="COLUMN",
     help="The column of these that it predicts, if it is not called as when it was fitted.",
 )
+@encoding_option
 @click.option(
     "-o", "--output", default="report.html", show_default=True, metavar="PAGE", help="Where to."
 )
 @told
-def report(model: str, data: str | None, target: str | None, output: str) -> None:
+def report(
+    model: str, data: str | None, target: str | None, encoding: str | None, output: str
+) -> None:
     """Write a page about the model file MODEL and, with --data, how it does on other rows."""
     if target is not None and data is None:
         raise click.UsageError("--target names a column of the rows to test on; give --data FILE")
@@ -35,8 +39,8 @@ def report(model: str, data: str | None, target: str | None, output: str) -> Non
     machine = load(model)
     if not hasattr(machine, "predict"):
         raise ValueError(f"{model} holds a {type(machine).__name__}; a report is about a model")
-    X, y = (None, None) if data is None else _held_out(machine, data, target)
-    given = {"--data": data, "--target": target, "-o": output}
+    X, y = (None, None) if data is None else _held_out(machine, data, target, encoding)
+    given = {"--data": data, "--target": target, "--encoding": encoding, "-o": output}
     options = [part for name, value in given.items() if value for part in (name, value)]
     command = shlex.join(["mercer", "report", model, *options])
     form = form_of(machine)
@@ -46,7 +50,7 @@ def report(model: str, data: str | None, target: str | None, output: str) -> Non
     click.echo(output)
 
 
-def _held_out(machine: Any, data: str, target: str | None) -> tuple[Any, Any]:
+def _held_out(machine: Any, data: str, target: str | None, encoding: str | None) -> tuple[Any, Any]:
     """Return the rows of a file that a model is tested on, and their targets."""
     from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of
     from mercer.cli.fitting.known import known_of
@@ -54,5 +58,5 @@ def _held_out(machine: Any, data: str, target: str | None) -> tuple[Any, Any]:
     known = known_of(machine)
     with phase(f"reading {data}"):
         roles = Roles(target or known.form.target)
-        job = job_of(data, roles, like=known).in_memory(MOST_TESTED)
+        job = job_of(data, roles, like=known, encoding=encoding).in_memory(MOST_TESTED)
     return job.X, job.y

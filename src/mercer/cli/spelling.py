@@ -26,7 +26,7 @@ ADVICE = (
 )
 # Arguments by name, with their values if there are some, and texts in quotes.
 WRITTEN = re.compile(
-    r"\b(?P<name>time_limit|memory)="
+    r"\b(?P<name>time_limit|memory|encoding)="
     r"(?:'(?P<text>[^']*)'|(?P<number>[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+|\w*))|(?!\w))"
     r"|\b(?P<alone>time_limit)\b"
     r"|(?<!\w)'[^']*'"

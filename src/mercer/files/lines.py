@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from mercer.data.stream.text import opened_bytes
 from mercer.errors import DataFileError
 from mercer.files.dates import with_dates
+from mercer.files.delimited import decoded
 from mercer.files.form import ATTRIBUTE, OPEN, Form
 from mercer.files.numbers import with_numbers
 from mercer.files.tables import (
     ROWS,
     Table,
+    check_encoding,
     check_file,
-    decoded,
     format_of,
     polars,
     table_of,
@@ -64,7 +65,7 @@ class SparseRows:
         return len(self.y)
 
 
-def read_table(source: Any, like: Any = None) -> Any:
+def read_table(source: Any, like: Any = None, encoding: str | None = None) -> Any:
     """Return a file, or a table with columns of text, as a table of polars that the command reads.
 
     In CSV, TSV and the text of a table what spells numbers (``$1,234.50``, ``33%``, ``N/A`` among
@@ -81,11 +82,14 @@ def read_table(source: Any, like: Any = None) -> Any:
         The file of the training rows, or a model that `mercer fit` made of it: new rows are read in
         the same way, and not by what these alone look like. A row with ``03/04/2020`` does not say
         which number is the month.
+    encoding : str, optional
+        How the bytes of a file of CSV or TSV are text, such as ``"cp1252"``; by default UTF-8.
+        `like` may be of another one.
     """
     form = OPEN if like is None else _form_like(like)
     if not isinstance(source, str | PathLike):
         return _read_texts(source, form)
-    rows = _named_columns(str(source), form)
+    rows = _named_columns(str(source), form, encoding)
     _tell(str(source), rows.remarks)
     return rows.read()
 
@@ -104,8 +108,8 @@ def _form_like(like: Any) -> Form:
     return form
 
 
-def _named_columns(path: str, form: Form) -> Table:
-    rows = opened_rows(path, form)
+def _named_columns(path: str, form: Form, encoding: str | None = None) -> Table:
+    rows = opened_rows(path, form, encoding)
     if isinstance(rows, SparseRows):
         raise DataFileError(
             f"{path} is svmlight, whose columns have no names; read it by "
@@ -160,7 +164,7 @@ def _tell(name: str, remarks: Iterable[str]) -> None:
         logging.getLogger("mercer").info("%s: %s", name, remark)
 
 
-def opened_rows(path: str, form: Form = OPEN) -> Table | SparseRows:
+def opened_rows(path: str, form: Form = OPEN, encoding: str | None = None) -> Table | SparseRows:
     """Return a file of any format: columns with names, or sparse rows.
 
     Parameters
@@ -169,11 +173,14 @@ def opened_rows(path: str, form: Form = OPEN) -> Table | SparseRows:
         CSV, TSV, Parquet, Arrow, NDJSON, svmlight or FASTA; ``-`` is CSV from standard input.
     form : Form
         What is known of its columns.
+    encoding : str, optional
+        How the bytes of CSV and TSV are text, as Python calls it; by default UTF-8.
     """
     kind = format_of(path)
     if kind not in ("svmlight", "fasta"):
-        return table_of(path, form)
+        return table_of(path, form, encoding)
     check_file(path)
+    check_encoding(path, encoding)
     blocks = list(row_blocks(path, form=form))
     if not blocks:
         raise DataFileError(f"{path} has no rows of data")

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-import csv
-import io
-import shutil
-import sys
-import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,9 +11,10 @@ from typing import Any
 from weakref import finalize
 
 from mercer.data.stream import Stream
-from mercer.data.stream.text import ParsedText, is_large, opened_bytes, pieces_of
+from mercer.data.stream.text import ParsedText, is_large, pieces_of
 from mercer.errors import DataFileError
 from mercer.files.dates import with_dates
+from mercer.files.delimited import check_header, check_lines, in_utf8
 from mercer.files.form import OPEN, Form
 from mercer.files.numbers import beside_commas, codes_in, with_numbers
 from mercer.files.texts import with_missing
@@ -83,21 +77,25 @@ class Table:
     dates: tuple[tuple[str, str], ...] = ()
     trimmed: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
+    @property
+    def _file(self) -> str | None:
+        return None if self.text is None else self.text[0]
+
     @cached_property
     def names(self) -> list[str]:
         """The names of the columns."""
-        with in_one_line(self.path):
+        with in_one_line(self.path, self._file):
             return list(self.scan.collect_schema().names())
 
     @cached_property
     def height(self) -> int:
         """The number of rows, by a pass over them."""
-        with in_one_line(self.path):
+        with in_one_line(self.path, self._file):
             return int(self.scan.select(polars().len()).collect(engine="streaming").item())
 
     def read(self) -> Any:
         """Return all rows as a table of polars in memory."""
-        with in_one_line(self.path):
+        with in_one_line(self.path, self._file):
             return self.scan.collect(engine="streaming")
 
     def blocks(self, columns: list[str] | None = None, rows: int = ROWS) -> Iterator[Any]:
@@ -108,7 +106,7 @@ class Table:
         batches = self.scan.select(wanted).collect_batches(
             chunk_size=rows, maintain_order=True, lazy=True, engine="streaming"
         )
-        with in_one_line(self.path):
+        with in_one_line(self.path, self._file):
             yield from (batch.select(kept) for batch in batches if batch.height)
 
     def blocks_as_written(self, rows: int = ROWS) -> Iterator[tuple[Any, Any]]:
@@ -211,7 +209,7 @@ def check_file(path: str) -> None:
         raise DataFileError(f"{path} is empty; its first line should name the columns")
 
 
-def table_of(path: str, form: Form = OPEN) -> Table:
+def table_of(path: str, form: Form = OPEN, encoding: str | None = None) -> Table:
     """Return a file of columns with names as a table, after a look at its form.
 
     Parameters
@@ -220,9 +218,12 @@ def table_of(path: str, form: Form = OPEN) -> Table:
         A file of CSV, TSV, Parquet, Arrow or NDJSON; ``-`` is CSV from standard input.
     form : Form
         What is known of its columns.
+    encoding : str, optional
+        How the bytes of CSV and TSV are text, as Python calls it; by default UTF-8.
     """
     kind = format_of(path)
     check_file(path)
+    check_encoding(path, encoding)
     pl = polars()
     with in_one_line(path):
         if kind == "parquet":
@@ -233,11 +234,31 @@ def table_of(path: str, form: Form = OPEN) -> Table:
             scan = pl.scan_ndjson(path, infer_schema_length=None)
             table = Table(path, _with_texts(scan, form))
         else:
-            table = _delimited(path, "\t" if kind == "tsv" else ",", form)
+            table = _delimited(path, form, encoding)
         is_empty = not table.names or table.height == 0
     if is_empty:
         raise DataFileError(f"{path} has no rows of data; only a first line that names columns")
     return table
+
+
+def check_encoding(path: str, encoding: str | None) -> None:
+    """Refuse an encoding of what is no text in cells, or one that there is not."""
+    if encoding is None:
+        return
+    if format_of(path) not in ("csv", "tsv"):
+        raise DataFileError(
+            f"an encoding={encoding!r} is for CSV and TSV, and {path} is neither; leave it out"
+        )
+    try:
+        "".encode(encoding)
+    except LookupError:
+        raise DataFileError(
+            f"there is no encoding {encoding!r} of text; such as cp1252, latin-1 or utf-16"
+        ) from None
+
+
+def _separator(path: str) -> str:
+    return "\t" if format_of(path) == "tsv" else ","
 
 
 def polars() -> Any:
@@ -253,16 +274,24 @@ def polars() -> Any:
 
 
 @contextmanager
-def in_one_line(path: str) -> Iterator[None]:
-    """Turn what polars finds wrong with a file into an error of one line, with the place."""
+def in_one_line(path: str, file: str | None = None) -> Iterator[None]:
+    """Turn what polars finds wrong with a file into an error of one line, with the place.
+
+    Parameters
+    ----------
+    path : str
+        What the user calls it.
+    file : str, optional
+        Where its lines are, if it is one of text.
+    """
     pl = polars()
     try:
         yield
     except pl.exceptions.NoDataError:
         raise DataFileError(f"{path} is empty; its first line should name the columns") from None
     except (pl.exceptions.PolarsError, OSError) as error:
-        if format_of(path) in ("csv", "tsv") and path != "-":
-            _check_lines(path)
+        if file is not None:
+            check_lines(path, file, _separator(path))
         first = str(error).strip().partition("\n")[0] or type(error).__name__
         raise DataFileError(f"{path} cannot be read: {first}") from None
 
@@ -277,11 +306,20 @@ def _with_texts(scan: Any, form: Form) -> Any:
     )
 
 
-def _delimited(path: str, separator: str, form: Form) -> Table:
-    stdin = spool = _spooled() if path == "-" else None
-    file = path if spool is None else spool.name
-    usual = separator
-    separator, names = _check_header(path, file, separator)
+def _delimited(path: str, form: Form, encoding: str | None) -> Table:
+    with in_utf8(path, encoding) as copy:
+        file = path if copy is None else copy.name
+        with in_one_line(path, file):
+            table = _parsed(path, file, form)
+        if copy is not None:
+            # Closed with the table, even where an error keeps both alive in a cycle.
+            finalize(table, copy.close)
+        return table
+
+
+def _parsed(path: str, file: str, form: Form) -> Table:
+    usual, spool = _separator(path), None
+    separator, names = check_header(path, file, usual)
     # Dates of ISO 8601 stay text, which columns take for dates and for nothing else. Kinds
     # are by all rows: whole numbers may be followed by others. What is known to be text is read as
     # it stands, since 07 would be the number 7.
@@ -296,8 +334,8 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
     spelt += tuple(name for name in codes_in(first) if name not in form.numbers)
     texts = {name: pl.String for name, title in titles.items() if title in spelt}
     if is_large(file):
-        spool = parsed = ParsedText(file, separator, tuple(texts))
-        scan = parsed.scan()
+        spool = ParsedText(file, separator, tuple(texts))
+        scan = spool.scan()
     else:
         scan = pl.scan_csv(
             file, separator=separator, infer_schema_length=None, schema_overrides=texts
@@ -315,80 +353,4 @@ def _delimited(path: str, separator: str, form: Form) -> Table:
         commas = ", where numbers may have decimal commas" if separator == ";" else ""
         remarks = (f"columns are separated by {separator!r}{commas}", *remarks)
     kinds = (read.by_thousands, (file, separator), dated.formats, trimmed.categories)
-    table = Table(path, trimmed.scan, remarks, spool, *kinds)
-    if stdin is not None:
-        # Closed with the table, even where an error keeps both alive in a cycle.
-        finalize(table, stdin.close)
-    return table
-
-
-def _spooled() -> Any:
-    """Return a file with all of standard input: what it holds is read more than once."""
-    spool = tempfile.NamedTemporaryFile(suffix=".csv")  # noqa: SIM115
-    shutil.copyfileobj(sys.stdin.buffer, spool)
-    spool.flush()
-    if spool.tell() == 0:
-        raise DataFileError("standard input is empty; its first line should name the columns")
-    return spool
-
-
-def decoded(path: str, line: bytes, number: int) -> str:
-    """Return a line as text, or refuse bytes that are no UTF-8."""
-    try:
-        return line.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        is_utf16 = number == 1 and line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        raise DataFileError(
-            f"{path} is not UTF-8: byte 0x{line[error.start]:02x} in line {number}; convert it, "
-            f"for instance by iconv -f {'utf-16' if is_utf16 else 'latin1'} -t utf-8 {path}"
-        ) from None
-
-
-def _check_header(path: str, file: str, separator: str) -> tuple[str, list[str]]:
-    """Return the separator and the names of a header; refuse columns of the same name."""
-    with opened_bytes(file) as content:
-        lines = (line for line in iter(content.readline, b"") if line.strip())
-        try:
-            first = decoded(path, next(lines, b""), 1).strip("\r\n")
-        except (OSError, EOFError) as error:
-            raise DataFileError(f"{path} cannot be unpacked: {error}") from None
-    if "\0" in first:
-        raise DataFileError(f"{path} is no text: its first line holds a zero byte")
-    names = _fields(first, separator)
-    if len(names) == 1 and separator == ",":
-        separator = next((mark for mark in ";\t|" if mark in first), separator)
-        names = _fields(first, separator)
-    counts = Counter(name.strip() for name in names)
-    repeated = next((name for name, count in counts.items() if count > 1), None)
-    if repeated is not None:
-        raise DataFileError(
-            f"{path} has {counts[repeated]} columns of the name {repeated!r}; rename them in its "
-            "first line"
-        )
-    return separator, names
-
-
-def _fields(line: str, separator: str) -> list[str]:
-    return next(csv.reader(io.StringIO(line), delimiter=separator), [])
-
-
-def _check_lines(path: str) -> None:
-    """Refuse the first line that is no UTF-8, has more cells than the header or an open quote."""
-    separator, _ = _check_header(path, path, "\t" if format_of(path) == "tsv" else ",")
-    with opened_bytes(path) as content:
-        texts = (decoded(path, line, i) for i, line in enumerate(content, 1))
-        rows = csv.reader(texts, delimiter=separator, strict=True)
-        width, read = len(next(rows, [])), rows.line_num
-        try:
-            for row in rows:
-                read = rows.line_num
-                if len(row) > width:
-                    raise DataFileError(
-                        f"{path} has {len(row)} cells in line {read} and {width} in the first "
-                        "line; quote cells that hold the separator"
-                    )
-        except csv.Error as error:
-            raise DataFileError(
-                f"{path} has a quote in line {read + 1} that is not closed where its cell ends "
-                f"({error}); close it, or double it within a cell"
-            ) from None
+    return Table(path, trimmed.scan, remarks, spool, *kinds)

@@ -36,7 +36,7 @@ def check_output(path: str) -> None:
 
 
 @contextmanager
-def table_writer(path: str) -> Iterator[Writer]:
+def table_writer(path: str, separator: str | None = None) -> Iterator[Writer]:
     """Give a function that writes blocks; the file has its name once all are written.
 
     Until then, and if anything fails, what was there before is unchanged.
@@ -45,6 +45,8 @@ def table_writer(path: str) -> Iterator[Writer]:
     ----------
     path : str
         The file; its ending says which format it has.
+    separator : str, optional
+        What stands between cells of text, if not what is usual.
     """
     check_output(path)
     target, kind = Path(path).resolve(), format_of(path)
@@ -53,7 +55,9 @@ def table_writer(path: str) -> Iterator[Writer]:
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
             whole = Path(folder, target.name)
             with open(whole, "wb") if kind in LINES else nullcontext() as file:
-                write = _parts_writer(folder) if file is None else lines_writer(file, kind)
+                write = (
+                    _parts_writer(folder) if file is None else lines_writer(file, kind, separator)
+                )
                 try:
                     yield _refusing(write, path)
                 except OSError as error:
@@ -90,22 +94,45 @@ def _refusal(path: str, error: OSError) -> DataFileError:
     )
 
 
-def lines_writer(file: Any, kind: str) -> Writer:
+def lines_writer(file: Any, kind: str, separator: str | None = None) -> Writer:
     """Return a writer of lines to an open file of bytes: CSV, TSV or NDJSON."""
-    is_first = True
+    is_first, between = True, separator or ("," if kind == "csv" else "\t")
 
     def write(block: Any) -> None:
         nonlocal is_first
         if kind == "ndjson":
             text = block.write_ndjson()
         else:
-            text = block.write_csv(
-                include_header=is_first, separator="," if kind == "csv" else "\t"
-            )
+            text = block.write_csv(include_header=is_first, separator=between)
         is_first = False
         file.write(text.encode("utf-8"))
 
     return write
+
+
+def has_decimal_commas(table: Any, cells: Any) -> bool:
+    """Whether some column of numbers was written with decimal commas.
+
+    Parameters
+    ----------
+    table, cells : polars.DataFrame
+        Rows of a file as they were read, and as they are written.
+    """
+    return any(
+        bool(written.str.contains(r"^\s*[-+]?\d+,\d+\s*$").any())
+        for read, written in zip(table.get_columns(), cells.get_columns(), strict=True)
+        if read.dtype.is_float()
+    )
+
+
+def decimal_commas(table: Any) -> Any:
+    """Return a table whose numbers are text with decimal commas."""
+    pl = polars()
+    return table.with_columns(
+        pl.col(name).cast(pl.String).str.replace(".", ",", literal=True)
+        for name, dtype in table.schema.items()
+        if dtype.is_float()
+    )
 
 
 def _parts_writer(folder: str) -> Writer:

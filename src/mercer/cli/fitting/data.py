@@ -124,7 +124,12 @@ class Job:
 
 
 def job_of(
-    path: str, roles: Roles, task: str = "auto", memory: Any = None, like: Known | None = None
+    path: str,
+    roles: Roles,
+    task: str = "auto",
+    memory: Any = None,
+    like: Known | None = None,
+    encoding: str | None = None,
 ) -> Job:
     """Return what is to be learnt from a file.
 
@@ -140,8 +145,10 @@ def job_of(
         The limit of memory, of which a table takes a quarter; a larger one is a stream.
     like : Known, optional
         What is known of rows that are to test a model: its columns and task are theirs.
+    encoding : str, optional
+        How the bytes of CSV and TSV are text.
     """
-    rows = opened_rows(path, OPEN if like is None else like.form)
+    rows = opened_rows(path, OPEN if like is None else like.form, encoding)
     if isinstance(rows, SparseRows):
         return _sparse_job(rows, roles, task, like)
     return _table_job(rows, roles, task, memory, like)
