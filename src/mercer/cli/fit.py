@@ -64,6 +64,15 @@ __all__ = ["fit"]
     metavar="FRACTION",
     help="The share of rows that is held out.",
 )
+@click.option(
+    "--test-split",
+    type=click.Choice(["auto", "random", "time"]),
+    default="auto",
+    show_default=True,
+    help="Which rows are held out: random ones, or the last ones in time; auto takes the last ones "
+    "where a column of dates or times is the order of the rows.",
+)
+@click.option("--time", metavar="COLUMN", help="The dates or times that --test-split time goes by.")
 @click.option("--test-data", metavar="FILE", help="Rows to test on, instead of a share.")
 @click.option("--weights", metavar="COLUMN", help="Weights of the rows.")
 @click.option(
@@ -108,15 +117,17 @@ def fit(
     families of kernels and learns their scales.
     """
     _check_usage(options)
+    _check_split(options, test_data)
     _check_memory(options["memory"])
     _keep_little(options["memory"])
     for path in (output, report):
         _check_folder(path)
     from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of, without_text_warnings
+    from mercer.cli.fitting.identifiers import remarks_on_identifiers
     from mercer.cli.fitting.outside import FarRows, levels_of, ranges_of, without_row_warnings
     from mercer.cli.fitting.result import check_classes, result_of
     from mercer.cli.fitting.screen import shown
-    from mercer.cli.fitting.split import split
+    from mercer.cli.fitting.split import Split, split
     from mercer.cli.fitting.trained import Choice
     from mercer.data.memory import left_of
     from mercer.data.ranges import Unseen
@@ -127,7 +138,13 @@ def fit(
     from mercer.reports.page import Source, cautions, facts_of, looking, page_of
 
     roles = Roles(
-        target, options["weights"], options["groups"], options["drop"], options["missing"]
+        target,
+        options["weights"],
+        options["groups"],
+        options["drop"],
+        options["missing"],
+        options["time"],
+        options["test_split"] == "time",
     )
     memory, seed, limit = options["memory"], options["seed"], options["time_limit"]
     encoding = options["encoding"]
@@ -135,12 +152,17 @@ def fit(
     with phase(f"reading {data}"):
         if test_data is None:
             # Nobody keeps all rows beside these parts: the targets of millions take memory.
-            train, rest = split(job_of(data, roles, task, memory, encoding=encoding), test, seed)
+            job = job_of(data, roles, task, memory, encoding=encoding)
+            by = "time" if options["time"] else options["test_split"]
+            found = split(job, test, seed, by)
+            del job
         else:
             train = job_of(data, roles, task, memory, encoding=encoding)
             rest = job_of(test_data, roles, "auto", memory, train.known, encoding)
             rest = rest.in_memory(MOST_TESTED, seed)
-    for text in train.notes:
+            found = Split(train, rest, "file", f"rows of {test_data}")
+    train, rest = found.train, found.test
+    for text in (*train.notes, *found.notes):
         note(text)
     _check_task(options, train.is_classes)
     if limit is not None and isinstance(train.X, Stream):
@@ -164,8 +186,17 @@ def fit(
         model, judge = choice.trained(train)
         kernel = inside(model).kernel_
         levels, ranges = levels_of(train, kernel), ranges_of(train, kernel)
-        form = replace(train.form, target=train.target, categories=levels, ranges=ranges)
+        identifiers = remarks_on_identifiers(train.X, kernel, train.groups is not None)
+        form = replace(
+            train.form,
+            target=train.target,
+            categories=levels,
+            ranges=ranges,
+            remarks=(*train.form.remarks, *identifiers),
+        )
         keep_form(model, form)
+    for text in identifiers:
+        note(text)
     for seen in (Unseen(levels), FarRows(ranges)):
         seen.see(rest.X)
         for text in seen.sentences:
@@ -176,13 +207,15 @@ def fit(
         check_classes(model, rest)
         facts = facts_of(model, rest.X, rest.y, rest.weights)
         with looking():
-            result = result_of(facts, judge, train, bool(choice.kernels))
-            result["warnings"] = cautions(facts)
+            result = result_of(facts, judge, found, bool(choice.kernels))
+            result["warnings"] = [*cautions(facts), *found.cautions]
     if output is not None:
         save(model, output)
         result["model file"] = output
     if report is not None:
-        source = Source(train.target, _command(), form.remarks, train.rows + 1)
+        source = Source(
+            train.target, _command(), form.remarks, train.rows + 1, found.words, found.cautions
+        )
         with phase(f"writing {report}"), without_row_warnings():
             page_of(facts, source).save(report)
         result["report"] = report
@@ -213,6 +246,17 @@ def _check_usage(options: dict[str, Any]) -> None:
         raise click.UsageError(
             f"--select must be loo, gcv or a number of folds of at least 2, got {select!r}"
         )
+
+
+def _check_split(options: dict[str, Any], test_data: str | None) -> None:
+    """Refuse options of how rows are held out that exclude each other."""
+    is_timed = options["time"] is not None or options["test_split"] == "time"
+    if options["time"] is not None and options["test_split"] == "random":
+        raise click.UsageError("--time is for --test-split time, and random ones are asked for")
+    if test_data is not None and (is_timed or options["test_split"] == "random"):
+        raise click.UsageError("--test-data has the rows to test on; leave --test-split out")
+    if options["groups"] is not None and is_timed:
+        raise click.UsageError("--groups holds out whole groups, and not the last rows; give one")
 
 
 def _check_memory(memory: str | None) -> None:

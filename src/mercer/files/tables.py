@@ -98,6 +98,11 @@ class Table:
         with in_one_line(self.path, self._file):
             return self.scan.collect(engine="streaming")
 
+    def head(self, rows: int = 1000) -> Any:
+        """Return the first rows as a table of polars in memory."""
+        with in_one_line(self.path, self._file):
+            return self.scan.head(rows).collect()
+
     def blocks(self, columns: list[str] | None = None, rows: int = ROWS) -> Iterator[Any]:
         """Yield some columns of the rows in their order, some at a time, as tables of polars."""
         kept = columns or self.names

@@ -109,6 +109,22 @@ def test_columns_that_say_nothing_are_left_out(table, name, column, rng):
     assert default_kernel(rows).columns == ("age",)
 
 
+def test_numbers_of_rows_are_left_out_also_of_a_part_of_the_rows(rng):
+    rows = pd.DataFrame({"age": rng.normal(size=200), "row": np.arange(1, 201)})
+    for part in (rows.sample(frac=0.8, random_state=0), rows.sample(frac=0.7, random_state=1)):
+        assert default_kernel(part).columns == ("age",)
+    # Whole numbers of which some are alike, or that leave gaps, mean something.
+    counts = rows.assign(row=rng.integers(0, 200, 200))
+    assert default_kernel(counts).columns == ("age", "row")
+    assert default_kernel(rows.assign(row=3 * rows.row)).columns == ("age", "row")
+
+
+@pytest.mark.parametrize("name", ["year", "t", "sales_week", "day of trial"])
+def test_what_numbers_the_rows_is_read_if_it_is_a_time_or_alone(name, rng):
+    assert default_kernel({"row": np.arange(N)}).columns == ("row",)
+    assert default_kernel({"age": rng.normal(size=N), name: np.arange(N)}).columns == ("age", name)
+
+
 @pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_columns_of_nothing_are_left_out(table, rng):
     rows = table({"age": rng.normal(size=N), "nothing": [None] * N})

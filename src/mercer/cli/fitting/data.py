@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.cli.fitting.known import Known
+from mercer.cli.fitting.order import TimeOrder, time_columns, time_order
 from mercer.cli.fitting.target import check_finite, counted, is_known, task_of, values_of
 from mercer.data.columns import take_rows
 from mercer.data.memory import memory_limit
@@ -46,6 +47,10 @@ class Roles:
         Columns that are left out.
     missing : {"auto", "impute", "refuse", "drop"}
         What to do about missing cells of the other columns.
+    time : str, optional
+        The column whose order is that of time.
+    is_timed : bool
+        Whether the last rows are asked for, whatever tells which ones they are.
     """
 
     target: str | None
@@ -53,6 +58,8 @@ class Roles:
     groups: str | None = None
     drop: tuple[str, ...] = ()
     missing: str = "auto"
+    time: str | None = None
+    is_timed: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +86,8 @@ class Job:
         How the columns of the file were read.
     rows : array of shape (n,)
         Which rows of the file these are, from 0 on.
+    order : TimeOrder, optional
+        Their order in time, where a column tells it.
     """
 
     path: str
@@ -92,6 +101,7 @@ class Job:
     notes: tuple[str, ...]
     form: Form
     rows: Array
+    order: TimeOrder | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -109,7 +119,8 @@ class Job:
         # Which rows of the file count is said once for a stream, and in half the bytes.
         is_stream = isinstance(self.X, Stream)
         X = replace(self.X, index=rows) if is_stream else take_rows(self.X, index)
-        return replace(self, X=X, y=y, weights=weights, groups=groups, rows=rows)
+        order = None if self.order is None else self.order.part(index)
+        return replace(self, X=X, y=y, weights=weights, groups=groups, rows=rows, order=order)
 
     def in_memory(self, most: int, seed: int = 0) -> Job:
         """Return rows of a stream in memory: at most so many of them, at random."""
@@ -177,7 +188,10 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
         raise click.UsageError(f"say which column of {path} to predict: --target COLUMN")
     dropped = tuple(name for names in roles.drop for name in _listed(names, table.names))
     # One column may be for several things.
-    aside = list(dict.fromkeys(n for n in (target, roles.weights, roles.groups) if n))
+    purposes = (target, roles.weights, roles.groups)
+    aside = list(dict.fromkeys(n for n in purposes if n))
+    if roles.time is not None:
+        _check_column(table, roles.time)
     for name in (*aside, *dropped):
         _check_column(table, name)
     if target in dropped:
@@ -189,9 +203,18 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     share = 0.25
     is_large = _bytes(table, others) > share * memory_limit(memory)
     whole = None if is_large else table.read()
-    columns = table.columns(aside) if whole is None else whole
+    # Of a table that is not in memory dates alone are looked at.
+    told = [roles.time] if roles.time else []
+    told = told or (time_columns(table.head()) if whole is None and like is None else [])
+    columns = table.columns(list(dict.fromkeys([*aside, *told]))) if whole is None else whole
     series = columns.get_column(target)
     check_finite(columns if whole is None else whole.select([*aside, *others]), path)
+    order = None
+    if like is None:
+        timed = columns.select(
+            name for name in columns.columns if name not in aside or name in told
+        )
+        order = time_order(timed, path, roles.time, roles.is_timed)
     X = table.stream(others) if whole is None else whole.select(others)
     remarks = table.remarks if like is not None else (*table.remarks, *_spelled(X, table.remarks))
     kept, notes = is_known(series), list(remarks)
@@ -217,7 +240,7 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     form = replace(table.form(others), remarks=remarks)
     # Of many rows their numbers take half as much in this form.
     rows = np.arange(len(y), dtype=np.uint32)
-    job = Job(path, target, X, y, w, g, is_classes, sentence, tuple(notes), form, rows)
+    job = Job(path, target, X, y, w, g, is_classes, sentence, tuple(notes), form, rows, order)
     return _checked(job if kept.all() else job.part(np.flatnonzero(kept)), like)
 
 

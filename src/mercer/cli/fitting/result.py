@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.cli.fitting.data import Job
+from mercer.cli.fitting.split import Split
 from mercer.data.columns import n_rows
 from mercer.data.stream import Stream, some_rows
 from mercer.kernels import describe_columns
@@ -19,7 +20,7 @@ from mercer.reports.recipe import recipe_of
 from mercer.selection.automatic.board import Leaderboard
 
 
-def result_of(facts: Facts, judge: Any, train: Job, is_given: bool) -> dict[str, Any]:
+def result_of(facts: Facts, judge: Any, found: Split, is_given: bool) -> dict[str, Any]:
     """Return what a model is and how good it is on held-out rows, as values of JSON.
 
     Parameters
@@ -28,17 +29,18 @@ def result_of(facts: Facts, judge: Any, train: Job, is_given: bool) -> dict[str,
         The model with held-out rows.
     judge : estimator
         The one that chose its kernel.
-    train : Job
-        The rows that it learnt from.
+    found : Split
+        The rows that it learnt from, and those held out.
     is_given : bool
         Whether the user has given the kernel: what its terms say of columns is then in his words.
     """
-    inner, tests = facts.inner, facts.tests
+    inner, tests, train = facts.inner, facts.tests, found.train
     assert tests is not None
     kind = "classification" if train.is_classes else "regression"
     return {
         "data": {"file": train.path, "target": train.target, "kind": kind, "task": train.task},
         "rows": {"train": len(train), "test": tests.n},
+        "held_out": {"by": found.by, "rows": found.words},
         "columns": _columns(train, judge, is_given),
         "leaderboard": _leaderboard(judge),
         "notes": getattr(getattr(judge, "candidates_", None), "remarks", []),

@@ -19,7 +19,8 @@ def shown(result: dict[str, Any]) -> str:
     """Return a result as a text for people, with the headings bold on a terminal."""
     data, rows, plan = result["data"], result["rows"], result["plan"]
     top = {
-        "data": f"{data['file']}, {rows['train']} rows to learn from and {rows['test']} held out",
+        "data": f"{data['file']}, {rows['train']} rows to learn from and {rows['test']} held out: "
+        f"{result['held_out']['rows']}",
         "target": f"{data['target']}, {data['task']}",
     }
     room = f", {gigabytes(plan['memory'])}" if "memory" in plan else ""

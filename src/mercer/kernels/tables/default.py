@@ -61,8 +61,9 @@ def default_kernel(X: Any) -> Kernel:
       text with a median length of fewer than four characters is one too, whether it comes back or
       not.
     - Left out are columns that tell rows from each other but not how they are alike: of one
-      value, of none, of whole numbers that count 20 rows or more from 0 or 1, and of values all
-      different that are called or look like keys ("id", "user_id", "A-0042", a UUID).
+      value, of none, of whole numbers that count 20 rows or more, or two of three such rows, and
+      of values all different that are called or look like keys ("id", "user_id", "A-0042", a
+      UUID). What counts rows stays where there is no other column, or it is called like a time.
     - Text that spells numbers ("1,5"), or dates in another way than ISO 8601 ("2/29/2024"), is text
       like any other, as nobody can tell what is a code and which of two numbers is the month.
       `describe_columns` remarks on it, and says what to do.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -23,6 +23,11 @@ FEW_ROWS = 20
 
 # Names and values by which a column numbers the rows instead of describing them.
 KEY_NAME = re.compile(r"(.*[_\W])?(id|uuid|guid|key|index|rownames)|.*[a-z]I[Dd]", re.DOTALL)
+# Names of times, which come one after the other and say something all the same.
+TIME_NAME = re.compile(
+    r"(.*[_\W\d])?(t|time|timestamp|date|day|week|month|quarter|year|hour|step|period)([_\W\d].*)?",
+    re.IGNORECASE,
+)
 KEY_VALUE = re.compile(
     r"[A-Za-z]{0,8}[\W_]*\d+|[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}"
 )
@@ -83,6 +88,19 @@ class Column:
 
 def columns_with_roles(X: Any) -> list[Column]:
     """Return what becomes of every column of a table, array or list, in order."""
+    columns = _roles(X)
+    if any(column.role is not Role.LEFT_OUT for column in columns):
+        return columns
+    # What numbers the rows is an axis, where there is nothing beside it and it is called no key.
+    return [
+        replace(column, role=Role.NUMBER, reason="")
+        if column.reason == NUMBERS_ROWS and not is_key_name(column.title)
+        else column
+        for column in columns
+    ]
+
+
+def _roles(X: Any) -> list[Column]:
     if not is_table(X):
         described = [(i, kind_of_values(values), values) for i, values in titled_columns(X)]
         return [_with_role(i, kind, v, partial(np.asarray, v)) for i, kind, v in described]
@@ -122,7 +140,8 @@ def _number(title: Any, kind: Kind, values: NDArray[np.float64]) -> Column:
         reason = ONE_VALUE if distinct else NO_VALUE
         return Column(title, kind, Role.LEFT_OUT, missing, distinct, reason)
     counts = _counts_rows(known)
-    is_key = counts or (_is_key_name(title) and _are_whole_and_different(known))
+    counts = counts and not is_time_name(title)
+    is_key = counts or (is_key_name(title) and _are_whole_and_different(known))
     if is_key and kind is Kind.NUMBERS:
         reason = NUMBERS_ROWS if counts else NUMBER_KEY
         return Column(title, kind, Role.LEFT_OUT, missing, distinct, reason)
@@ -152,7 +171,7 @@ def _category(title: Any, kind: Kind, values: Any, rows: Callable[[], Any]) -> C
         return Column(title, kind, Role.CATEGORY, missing, distinct)
     if are_iso_dates(words):
         return _date(title, kind, as_dates(rows()))
-    what = NOTHING if _is_key_name(title) else spelled(words)
+    what = NOTHING if is_key_name(title) else spelled(words)
     found = partial(Column, title, kind, missing=missing, distinct=distinct, spelled=what)
     if distinct == n and _are_keys(title, words):
         return found(Role.LEFT_OUT, reason=TEXT_KEY)
@@ -198,19 +217,31 @@ def _are_categories(words: list[Any], n: int, short: int = 4) -> bool:
 def _are_keys(title: Any, words: list[Any]) -> bool:
     texts = [w.decode("latin-1") if isinstance(w, bytes) else w for w in words]
     looks = all(KEY_VALUE.fullmatch(text) for text in texts)
-    return looks or _is_key_name(title)
+    return looks or is_key_name(title)
 
 
-def _is_key_name(title: Any) -> bool:
+def is_time_name(title: Any) -> bool:
+    """Whether a column is called like a time."""
+    return isinstance(title, str) and TIME_NAME.fullmatch(title) is not None
+
+
+def is_key_name(title: Any) -> bool:
+    """Whether a column is called like what numbers or names rows."""
     if not isinstance(title, str):
         return False
     return any(KEY_NAME.fullmatch(name) for name in (title, title.lower()))
 
 
 def _counts_rows(values: NDArray[np.float64]) -> bool:
-    """Whether the values are 0, 1, 2, ... or 1, 2, 3, ... in some order, and many."""
+    """Whether the values are many of 0, 1, 2, ... in some order, and no two are alike.
+
+    Rows to learn from are a part of those that were numbered. Of so many different numbers as
+    there are rows two would be alike but for a chance of one in thousands.
+    """
+    # The shares of the rows at which the first and the last number of such a part are.
+    first, last = 0.25, 1.5
     n = len(values)
-    if n < FEW_ROWS or values.min() not in (0.0, 1.0) or float(np.ptp(values)) != n - 1:
+    if n < FEW_ROWS or not 0.0 <= values.min() <= first * n or values.max() > last * n:
         return False
     return _are_whole_and_different(values)
 

@@ -18,7 +18,7 @@ from mercer.reports.page.html import figures, number, paragraph, section, table
 NAMED, CLASSES = 4, 30
 
 
-def summary(facts: Facts, target: str = "") -> str:
+def summary(facts: Facts, target: str = "", held_out: str = "") -> str:
     """Say in plain words what the model is and how good it is.
 
     Parameters
@@ -27,10 +27,17 @@ def summary(facts: Facts, target: str = "") -> str:
         The model.
     target : str
         What it predicts, where that has a name.
+    held_out : str
+        Which rows it was tested on, where that is known.
     """
     kind = type(facts.model).__name__
     name = f"{target}, by {kind}" if target else kind
-    told = (_made_of(facts), _tested_on(facts.tests), _verdict(facts.tests), _mattering(facts))
+    told = (
+        _made_of(facts),
+        _tested_on(facts.tests, held_out),
+        _verdict(facts.tests),
+        _mattering(facts),
+    )
     text = " ".join(said for said in told if said)
     header = f"<header><h1>{escape(name)}</h1>{paragraph(text)}</header>"
     return header if facts.tests is None else header + _cards(facts.tests)
@@ -72,10 +79,11 @@ def _made_of(facts: Facts) -> str:
     return f"A model that was fitted to {n} rows, {n_rows(rows)} landmarks standing for them."
 
 
-def _tested_on(tests: HeldOut | None) -> str:
+def _tested_on(tests: HeldOut | None, held_out: str) -> str:
     if tests is None:
         return f"It was not tested on held-out rows; {TEST_COMMAND} does that."
-    return f"It was tested on {tests.n} rows that it was not fitted to."
+    which = f": {held_out}" if held_out else ""
+    return f"It was tested on {tests.n} rows that it was not fitted to{which}."
 
 
 def _verdict(tests: HeldOut | None) -> str:

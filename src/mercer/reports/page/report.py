@@ -164,8 +164,8 @@ def _page(facts: Facts, source: Source) -> str:
         f"{date.today().isoformat()}"
     )
     parts = [
-        summary(facts, source.target),
-        warnings(facts),
+        summary(facts, source.target, source.held_out),
+        warnings(facts, source.cautions),
         performance(facts),
         columns(facts, source.remarks),
         effects(facts),

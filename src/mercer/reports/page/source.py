@@ -22,9 +22,15 @@ class Source:
         What a reader should know of how the training rows were read from their file.
     rows : array of shape (n,), optional
         Which rows of that file the training rows are, from 1 on.
+    held_out : str
+        Which rows were held out.
+    cautions : tuple of str
+        What a reader should know of that.
     """
 
     target: str = ""
     command: str = ""
     remarks: tuple[str, ...] = ()
     rows: NDArray[Any] | None = None
+    held_out: str = ""
+    cautions: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -42,9 +43,9 @@ def cautions(facts: Facts) -> list[str]:
     return [*_few(facts), *tested, *_columns(facts), *_solver(facts)]
 
 
-def warnings(facts: Facts) -> str:
-    """List what was found."""
-    found = cautions(facts)
+def warnings(facts: Facts, more: Sequence[str] = ()) -> str:
+    """List what was found, and what else is known of the rows."""
+    found = [*cautions(facts), *more]
     if not found:
         checked = ["rows to test on", "columns that give the target away"]
         # Support vectors and landmarks are no sample of the training rows to compare with.

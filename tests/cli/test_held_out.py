@@ -1,0 +1,186 @@
+"""Which rows are held out, and what is said of their order and of identifiers."""
+
+from datetime import date, timedelta
+
+import numpy as np
+import polars as pl
+import pytest
+
+from commands import fitted, run, table
+from mercer.cli.fitting.order import TimeOrder, likeness_of_neighbours
+
+N = 100
+FIT = ("--target", "y", "--alpha", "1")
+
+
+def series(**columns):
+    """Return a table whose target drifts."""
+    random = np.random.default_rng(0)
+    y = np.arange(N) / 20 + random.normal(size=N)
+    return pl.DataFrame({"x": random.normal(size=N), "y": y.round(6), **columns})
+
+
+def written(tmp_path, rows):
+    path = tmp_path / "rows.csv"
+    rows.write_csv(path)
+    return path
+
+
+def days(step=1):
+    return [date(2024, 1, 1) + timedelta(days=step * i) for i in range(N)]
+
+
+@pytest.mark.parametrize(
+    ("name", "times", "first"),
+    [
+        ("day", days(), "2024-03-21"),
+        ("day", [d.strftime("%d/%m/%Y") for d in days()], "2024-03-21"),
+        ("day", days(-1), "2023-12-13"),
+        ("year", list(range(1900, 1900 + N)), "1980"),
+    ],
+    ids=["iso", "day first", "newest first", "year"],
+)
+def test_the_last_rows_are_held_out_where_rows_are_in_an_order_of_time(
+    name, times, first, tmp_path
+):
+    rows = series(**{name: times})
+    # A few rows in other places leave it an order of time.
+    rows = pl.concat([rows[1:3], rows[:1], rows[3:]])
+    path, page = written(tmp_path, rows), tmp_path / "page.html"
+    result = run("fit", path, *FIT, "--report", page)
+    words = f"the last rows by {name!r}, from {first} on"
+    assert f"rows are in the order of {name!r}: held out are {words}" in result.stderr
+    assert "--test-split random" in result.stderr
+    assert f"80 rows to learn from and 20 held out: {words}" in result.stdout
+    assert words.replace("'", "&#x27;") in page.read_text()
+    found = fitted(path, *FIT)
+    assert found["held_out"] == {"by": "time", "rows": words}
+    at_random = fitted(path, *FIT, "--test-split", "random")
+    assert at_random["held_out"] == {"by": "random", "rows": "rows at random"}
+    assert at_random["scores"]["RMSE"]["value"] != found["scores"]["RMSE"]["value"]
+
+
+def test_rows_in_another_order_than_their_dates_are_held_out_at_random_and_it_is_said(tmp_path):
+    shuffled = np.random.default_rng(1).permutation(N)
+    path = written(tmp_path, series(day=days())[shuffled.tolist()])
+    result = run("fit", path, *FIT)
+    assert "rows at random" in result.stdout
+    assert "test on the last ones by --test-split time --time day" in result.stderr
+    found = fitted(path, *FIT, "--test-split", "time")
+    assert found["held_out"]["rows"] == "the last rows by 'day', from 2024-03-21 on"
+    assert found["rows"] == {"train": 80, "test": 20}
+
+
+def test_one_of_several_columns_of_dates_is_named(tmp_path):
+    shuffled = np.random.default_rng(1).permutation(N).tolist()
+    rows = series(day=days())[shuffled].with_columns(born=pl.Series(days()))
+    path = written(tmp_path, rows[np.random.default_rng(2).permutation(N).tolist()])
+    result = run("fit", path, *FIT, "--test-split", "time")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "several columns of dates, 'day', 'born'; name one by --time" in result.stderr
+    assert "by 'born'" in fitted(path, *FIT, "--time", "born")["held_out"]["rows"]
+
+
+def test_rows_without_times_are_taken_as_they_stand_if_the_last_are_asked_for(tmp_path):
+    path = written(tmp_path, series())
+    found = fitted(path, *FIT, "--test-split", "time", "--test", "0.25")
+    assert found["held_out"] == {"by": "time", "rows": "the last rows of the file"}
+    assert found["rows"] == {"train": 75, "test": 25}
+
+
+def test_rows_of_one_time_stay_together_and_those_without_one_are_learnt_from(tmp_path):
+    day = [None if i % 10 == 0 else str(d) for i, d in enumerate(np.repeat(days()[:10], 10))]
+    found = fitted(written(tmp_path, series(day=day)), *FIT, "--time", "day")
+    assert found["rows"] == {"train": 82, "test": 18}
+    order = TimeOrder.of(pl.Series("t", [1, 1, 2, 2, 2, None, 3]))
+    assert order.last(0.5).tolist() == [2, 3, 4, 6]
+    assert order.last(0.1).tolist() == [6]
+    assert TimeOrder.of(pl.Series("t", [1, 1])).last(0.5).tolist() == []
+
+
+def test_a_class_of_the_last_rows_alone_is_no_order_to_test_by(tmp_path):
+    rows = series(day=days(), kind=["a", "b"] * 45 + ["c", "a"] * 5)
+    path = written(tmp_path, rows)
+    found = fitted(path, "--target", "kind", "--C", "1", "--drop", "y")
+    assert found["held_out"]["by"] == "random"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--time", "home", "--test-split", "random"), "--time is for --test-split time"),
+        (("--test-split", "time", "--groups", "home"), "give one"),
+        (("--test-split", "time", "--test-data", "other.csv"), "leave --test-split out"),
+    ],
+)
+def test_ways_to_hold_out_rows_exclude_each_other(options, said, data):
+    result = run("fit", data, "--target", "price", *options)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_a_target_that_drifts_along_the_rows_is_pointed_out(tmp_path):
+    page = tmp_path / "page.html"
+    y = np.cumsum(np.random.default_rng(3).normal(size=N))
+    found = fitted(written(tmp_path, series(y=y)), *FIT, "--report", page)
+    (said,) = [text for text in found["warnings"] if "neighbouring rows" in text]
+    assert "--test-split time" in said
+    assert "The targets of neighbouring rows are alike" in page.read_text()
+    shuffled = fitted(written(tmp_path, series(y=y).sample(N, shuffle=True, seed=0)), *FIT)
+    assert not any("neighbouring" in text for text in shuffled["warnings"])
+
+
+def test_targets_of_neighbours_are_alike_beyond_chance_and_not_as_they_are_sorted(rng):
+    walk, noise = np.cumsum(rng.normal(size=500)), rng.normal(size=500)
+    assert likeness_of_neighbours(walk, False) > 0.9
+    assert (
+        likeness_of_neighbours(noise, False) == likeness_of_neighbours(np.sort(noise), False) == 0
+    )
+    runs = np.repeat(rng.integers(0, 3, 100), 5)
+    assert likeness_of_neighbours(runs, True) > 0.5
+    assert likeness_of_neighbours(rng.permutation(runs), True) == 0
+    assert likeness_of_neighbours(np.sort(runs), True) == 0
+
+
+def test_columns_that_number_the_rows_are_left_out_and_it_is_said(tmp_path):
+    columns = {"row": range(1, N + 1), "customer_id": [7 * i + 1000 for i in range(N)]}
+    path, page, model = (
+        written(tmp_path, series(**columns)),
+        tmp_path / "p.html",
+        tmp_path / "m.mercer",
+    )
+    result = run("fit", path, *FIT, "--report", page, "-o", model)
+    assert "column 'row' numbers the rows and is left out" in result.stderr
+    assert "column 'customer_id' is another number in every row and is left out" in result.stderr
+    assert "numbers the rows and is left out" in page.read_text()
+    uses = {use["column"]: use for use in fitted(path, *FIT)["columns"]}
+    assert uses["row"]["becomes"] == "left out: numbers the rows"
+    named = ("--kernel", "gaussian('median').after(standardize()).on(x, row)")
+    result = run("fit", path, *FIT, *named)
+    assert "column 'row'" not in result.stderr
+
+
+def test_identifiers_that_are_read_are_pointed_out(tmp_path):
+    order = 1000 + np.cumsum(np.random.default_rng(0).integers(1, 9, N))
+    path = written(tmp_path, series(order=order, patient_id=np.arange(N) // 4 * 3 + 5))
+    said = run("fit", path, *FIT).stderr
+    assert "column 'order' has whole numbers that grow from row to row" in said
+    assert "identifiers in 80 rows and is read as numbers; rows of one are held out" in said
+    assert "--groups patient_id" in said
+    grouped = run("fit", path, *FIT, "--groups", "patient_id", "--drop", "order").stderr
+    assert "identifiers in" not in grouped
+    assert "grow from row to row" not in grouped
+
+
+def test_numbers_that_say_something_are_no_identifiers(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = series(
+        people=rng.permutation(10_000)[:N], year=1900 + np.arange(N), size=np.sort(rng.random(N))
+    )
+    said = run("fit", written(tmp_path, rows), *FIT).stderr
+    assert "grow from row to row" not in said
+    assert "left out" not in said
+    assert (
+        "identifiers"
+        not in run("fit", written(tmp_path, table()), "--target", "price", "--alpha", "1").stderr
+    )
