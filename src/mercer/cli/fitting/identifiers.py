@@ -55,9 +55,10 @@ def _remark(use: ColumnUse, values: Any, is_grouped: bool) -> str:
     if is_key_name(use.column):
         if is_grouped or not comes_back or use.becomes.startswith("date"):
             return ""
+        column = shlex.quote(str(use.column))
         return (
             f"has {use.distinct} identifiers in {known} rows and is read as {use.holds}; rows of "
-            f"one are held out together by --groups {shlex.quote(str(use.column))}, and --drop leaves it out"
+            f"one are held out together by --groups {column}, and --drop leaves it out"
         )
     # Rows below which numbers may grow by chance.
     least = 20
