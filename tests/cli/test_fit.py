@@ -338,3 +338,24 @@ def test_every_class_is_told_with_its_recall_the_rarest_first(tmp_path):
     # The baseline is that of the rows, and not of their weights.
     assert re.search(r"accuracy .* 0.9333 ", said)
     assert "Class by class" in page.read_text(encoding="utf-8")
+
+
+def test_the_rarer_of_two_classes_is_told_with_thresholds(tmp_path):
+    path, page = tmp_path / "data.csv", tmp_path / "page.html"
+    rows = table(300).with_columns(hit=pl.when(pl.col("price") > 7.2).then(1).otherwise(0))
+    rows.write_csv(path)
+    settings = ("--target", "hit", "--drop", "price,sick,weight,home", "--C", "1")
+    found = fitted(path, *settings, "--report", page)
+    assert found["thresholds"]["class"] == "1"
+    shares = [each["flagged"] for each in found["thresholds"]["each"]]
+    assert shares == sorted(shares, reverse=True)
+    half = next(each for each in found["thresholds"]["each"] if each["threshold"] == 0.5)
+    by_class = next(each for each in found["classes"] if each["label"] == "1")
+    assert [half["precision"], half["recall"]] == [by_class["precision"], by_class["recall"]]
+    html = page.read_text()
+    assert "Thresholds of 1" in html
+    assert "precision over recall of 1: average precision" in html
+    assert "average precision of '1'" in run("fit", path, *settings).stdout
+    three = fitted(path, "--target", "site", "--drop", "price,sick,weight,home,hit", "--C", "1")
+    assert "thresholds" not in three
+    assert "average precision" not in three["scores"]

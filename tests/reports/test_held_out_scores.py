@@ -27,11 +27,11 @@ def test_scores_are_those_of_their_formulas():
     assert mae.value == pytest.approx(np.abs(y - f).mean())
     assert not r2.beats_baseline
     codes, P = np.array([0, 1, 1, 0]), np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [1.0, 0.0]])
-    right, fair, loss, area = classification_scores(
+    right, fair, loss, area, precision = classification_scores(
         codes, P.argmax(axis=1), P, np.array([0.5, 0.5]), np.ones(4)
     )
     assert right.value == fair.value == 0.75
-    assert area.value == 1.0 and area.baseline == 0.5
+    assert area.value == precision.value == 1.0 and area.baseline == precision.baseline == 0.5
     assert loss.value == pytest.approx(-np.log([0.9, 0.8, 0.4, 1.0]).mean())
 
 
@@ -52,7 +52,7 @@ def test_the_area_under_the_roc_curve_is_that_of_scikit_learn():
     second = np.round(random.uniform(size=80), 1)
     codes, w = (random.uniform(size=80) < second).astype(int), random.uniform(size=80)
     P = np.column_stack([1.0 - second, second])
-    area = classification_scores(codes, codes, P, np.array([0.5, 0.5]), w)[-1]
+    area = classification_scores(codes, codes, P, np.array([0.5, 0.5]), w)[-2]
     assert area.value == pytest.approx(roc_auc_score(codes, second, sample_weight=w))
 
 
@@ -103,8 +103,8 @@ def test_a_roc_area_of_all_pairs_is_as_sure_as_the_rows_of_the_rarer_class_make_
     for p, ends in ((second, (0.6915, 1.0)), (1.0 - second, (0.0, 0.3085))):
         found = classification_scores(codes, codes, np.c_[1.0 - p, p], shares, np.ones(100))
         # The exact interval of 10 of 10 pairs that have no row in common.
-        assert (found[-1].name, found[-1].value) == ("ROC AUC", float(p[-1] > 0.5))
-        assert (found[-1].low, found[-1].high) == pytest.approx(ends, abs=1e-4)
+        assert (found[-2].name, found[-2].value) == ("ROC AUC", float(p[-1] > 0.5))
+        assert (found[-2].low, found[-2].high) == pytest.approx(ends, abs=1e-4)
 
 
 def test_recall_precision_and_f1_of_every_class_are_those_of_scikit_learn():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.listing import in_four_digits
+from mercer.reports.thresholds import average_precision, rarer
 
 Array = NDArray[Any]
 
@@ -110,8 +111,9 @@ def classification_scores(
 
     The balanced accuracy is the mean of the recalls of the classes, however few rows each has. Of
     two classes the area under the ROC curve is there too: how often a row of the second class has a
-    larger probability of it than one of the first. Both tell of rare classes, of which the accuracy
-    says little.
+    larger probability of it than one of the first; and the average precision of the rarer one, the
+    mean share of its rows among those that are flagged, over all thresholds. All of them tell of
+    rare classes, of which the accuracy says little.
 
     Parameters
     ----------
@@ -156,7 +158,20 @@ def classification_scores(
         # Pairs of a row of either class, no two with a row in common: each is right as often.
         pairs = min(_rows_of(weights[codes == 0]), _rows_of(weights[codes == 1]))
         scores.append(_with_width(score, pairs))
+        scores.append(_average_precision(codes, probabilities, rarer(shares), weights))
     return scores
+
+
+def _average_precision(codes: Array, probabilities: Array, one: int, weights: Array) -> Score:
+    """Return the average precision of a class; the baseline flags rows at random."""
+    is_one = codes == one
+    ranks = np.unique(probabilities[:, one], return_inverse=True)[1]
+
+    def average(ranks: Array, w: Array) -> float:
+        return average_precision(ranks, is_one, w)
+
+    score = _scored("average precision", average, ranks, np.zeros_like(ranks), weights, True)
+    return _with_width(score, _rows_of(weights[is_one]))
 
 
 class ClassScore(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,8 +15,9 @@ from mercer.data.stream import Stream, some_rows
 from mercer.kernels import describe_columns
 from mercer.kernels.language.editable import editable
 from mercer.kernels.language.outline import outline
-from mercer.reports.held_out import ClassScore, Score, inside
+from mercer.reports.held_out import Score, inside
 from mercer.reports.page.facts import Facts
+from mercer.reports.page.held_out import HeldOut
 from mercer.reports.recipe import recipe_of
 from mercer.selection.automatic.board import Leaderboard
 
@@ -49,7 +51,8 @@ def result_of(facts: Facts, judge: Any, found: Split, is_given: bool) -> dict[st
         **_recipe(inner),
         "plan": _plan(inner, train),
         "scores": {score.name: _entry(score) for score in tests.scores},
-        **({"classes": _by_class(tests.class_scores)} if train.is_classes else {}),
+        **({"classes": _without_nan(tests.class_scores)} if train.is_classes else {}),
+        **_thresholds(tests),
         "baseline": "the shares of the classes" if train.is_classes else "the mean",
         "certificate": str(inner.certificate_),
         "predicted_rows_per_second": round(tests.rows_per_second),
@@ -167,6 +170,14 @@ def check_classes(model: Any, test: Job) -> None:
         )
 
 
-def _by_class(found: list[ClassScore]) -> list[dict[str, Any]]:
-    """Return how well every class is found; None where it is a share of no rows."""
+def _thresholds(tests: HeldOut) -> dict[str, Any]:
+    """Return what comes of naming the rarer of two classes from some probability on."""
+    if tests.rarer is None:
+        return {}
+    each = _without_nan(tests.thresholds)
+    return {"thresholds": {"class": str(tests.model.classes_[tests.rarer]), "each": each}}
+
+
+def _without_nan(found: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return named tuples by their names, with None for a share of no rows."""
     return [{k: None if v != v else v for k, v in each._asdict().items()} for each in found]

@@ -126,9 +126,10 @@ def _listed(header: Sequence[str], cells: Sequence[Sequence[Any]]) -> str:
 
 def _shown_scores(result: dict[str, Any]) -> str:
     header = ("score", "value", "95 % interval", "baseline", "than the baseline")
+    one = result.get("thresholds", {}).get("class")
     cells = [
         (
-            name,
+            f"{name} of {one!r}" if name == "average precision" else name,
             in_four_digits(s["value"]),
             f"{in_four_digits(s['low'])} to {in_four_digits(s['high'])}",
             in_four_digits(s["baseline"]),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.calibration import calibration_curve
-from sklearn.metrics import auc, roc_curve
+from sklearn.metrics import auc, precision_recall_curve, roc_curve
 
 from mercer.data.columns import n_rows, take_rows
 from mercer.explanation import effect_of
@@ -86,6 +86,24 @@ def receiver(tests: HeldOut) -> list[tuple[Plot, str]]:
         plot = Plot((0.0, 1.0), (0.0, 1.0), "false positive rate", "true positive rate", said)
         plots.append((plot.line((0, 1), (0, 1), "guide").line(false[kept], true[kept]), said))
     return plots
+
+
+def precision_recall(tests: HeldOut) -> tuple[Plot | None, str]:
+    """Draw the precision over the recall of the rarer of two classes, with what it shows."""
+    one = tests.rarer
+    if one is None or tests.probabilities is None:
+        return None, ""
+    is_one = tests.codes == one
+    precision, recall, _ = precision_recall_curve(is_one, tests.probabilities[:, one])
+    found = next(score for score in tests.scores if score.name == "average precision")
+    said = (
+        f"precision over recall of {tests.model.classes_[one]}: average precision {found.value:.3f}"
+    )
+    kept = evenly(len(recall), CURVE_POINTS)
+    plot = Plot((0.0, 1.0), (0.0, 1.0), "recall", "precision", said)
+    share = float(is_one.mean())
+    plot.line((0, 1), (share, share), "guide").line(recall[kept][::-1], precision[kept][::-1])
+    return plot, f"{said}; dashed: flagging rows at random"
 
 
 def calibration(tests: HeldOut) -> Plot | None:

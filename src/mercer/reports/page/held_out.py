@@ -22,6 +22,7 @@ from mercer.reports.held_out import (
     regression_scores,
 )
 from mercer.reports.page.machine import Machine
+from mercer.reports.thresholds import Threshold, rarer, thresholds
 
 Array = NDArray[Any]
 
@@ -174,6 +175,23 @@ class HeldOut:
         """How well every class is found, the rarest first."""
         found = class_scores(self.model.classes_, self.codes, self.labels)
         return sorted(found, key=attrgetter("rows"))
+
+    @property
+    def rarer(self) -> int | None:
+        """The rarer of two classes, of which rows are here and probabilities are known."""
+        if self.probabilities is None or len(self.model.classes_) != 2:
+            return None
+        one = rarer(self.class_shares)
+        return one if len(np.unique(self.codes)) == 2 else None
+
+    @property
+    def thresholds(self) -> list[Threshold]:
+        """What comes of naming the rarer of two classes from some probability on."""
+        one = self.rarer
+        if one is None or self.probabilities is None:
+            return []
+        w = np.ones(self.n) if self.weights is None else self.weights
+        return thresholds(self.probabilities[:, one], self.codes == one, w)
 
     @property
     def class_shares(self) -> Array:

@@ -129,7 +129,12 @@ def performance(facts: Facts) -> str:
             "On held-out rows",
             _confusion(tests),
             _by_class(tests),
-            figures(*charts.receiver(tests), (charts.calibration(tests), says)),
+            _by_threshold(tests),
+            figures(
+                *charts.receiver(tests),
+                charts.precision_recall(tests),
+                (charts.calibration(tests), says),
+            ),
         )
     kind = "" if tests.interval is None else tests.interval.kind
     covered = f"{kind} intervals of {COVERAGE:.0%}; targets outside are marked"
@@ -195,3 +200,19 @@ def _by_class(tests: HeldOut) -> str:
         f"<h3>Class by class</h3>{paragraph(text)}{table(header, rows[:CLASSES])}"
         f"{rest if len(rows) > CLASSES else ''}"
     )
+
+
+def _by_threshold(tests: HeldOut) -> str:
+    """Return what comes of naming the rarer of two classes from a lower probability on or not."""
+    found, one = tests.thresholds, tests.rarer
+    if not found or one is None:
+        return ""
+    label = str(tests.model.classes_[one])
+    text = (
+        f"What comes of flagging every row whose probability of {label!r}, the rarer class, is at "
+        f"least so large (mercer predict --proba has it in the column proba_{label}). Choose by "
+        "what it costs to miss a row of the class, and to look at one that is none."
+    )
+    header = ["threshold", "share flagged", "precision", "recall"]
+    rows = [(each.threshold, *(round(share, 3) for share in each[1:])) for each in found]
+    return f"<h3>Thresholds of {escape(label)}</h3>{paragraph(text)}{table(header, rows)}"
