@@ -142,6 +142,9 @@ def checked_classification(
 
 def labels_of(estimator: BaseEstimator, X: Any, y: Any) -> Labels:
     """Return the labels of checked rows as a vector."""
+    are_arrays = type(X) is type(y) is np.ndarray and X.shape[:1] == y.shape
+    if are_arrays and y.dtype.kind in "iub":
+        return np.asarray(y)
     check_given(estimator, y)
     refuse_masked(y, "y")
     is_vector = type(y) is np.ndarray and y.ndim == 1

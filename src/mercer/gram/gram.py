@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import MEMORY, row_blocks
-from mercer.data.checks import Matrix, fits_single
+from mercer.data.checks import LARGEST_SINGLE, Matrix
 from mercer.data.memory import gigabytes, memory_limit
 from mercer.errors import MemoryLimitError
 from mercer.kernels.validity.rounding import SINGLE, STEP
@@ -167,10 +167,10 @@ class Gram(ABC):
 
     def check_single(self) -> None:
         """Refuse entries beyond the numbers of float32."""
-        diagonal = self.diagonal()
-        if not fits_single(diagonal):
+        largest = np.abs(self.diagonal()).max(initial=0.0)
+        if not largest <= LARGEST_SINGLE:
             raise ValueError(
-                f"k(x, x) is up to {np.abs(diagonal).max():.2g} on these rows, and working sets "
+                f"k(x, x) is up to {largest:.2g} on these rows, and working sets "
                 "are solved in float32, which ends at 3.4e+38; scale the columns"
             )
 

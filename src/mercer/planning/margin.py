@@ -63,8 +63,8 @@ def planned_margin(
     """
     seen = Rows.of(rows)
     rows = seen.X
-    settings = _decided(settings, kernel, rows, problems or [seen.n])
-    solver = _solver(settings, kernel, rows)
+    settings = _decided(settings, kernel, seen, problems or [seen.n])
+    solver = _solver(settings, kernel, seen)
     if isinstance(solver, NystromDescent):
         return solver, HeldLandmarkGram.of(planned_landmarks(settings, kernel, rows), solver.dtype)
     if not isinstance(solver, CoordinateDescent):
@@ -92,8 +92,9 @@ def margin_plan(settings: Settings, kernel: Kernel, rows: Any, problems: Sequenc
     if isinstance(rows, Stream):
         by_landmarks = _by_landmarks(kernel, rows, problems, settings)
         return streamed_plan(by_landmarks, settings, kernel, rows, len(problems))
-    settings = _decided(settings, kernel, rows, problems)
-    name = _solver(settings, kernel, rows).name
+    seen = Rows.of(rows)
+    settings = _decided(settings, kernel, seen, problems)
+    name = _solver(settings, kernel, seen).name
     plans: list[Plan | None] = [*_plans(kernel, rows, limit, problems)]
     if may_have_landmarks(settings, kernel):
         gram = unheld_gram_of(kernel, rows, limit)
@@ -102,17 +103,18 @@ def margin_plan(settings: Settings, kernel: Kernel, rows: Any, problems: Sequenc
     return among(kept, name, limit, kernel, settings.time_limit)
 
 
-def _decided(settings: Settings, kernel: Kernel, rows: Any, problems: Sequence[int]) -> Settings:
+def _decided(settings: Settings, kernel: Kernel, seen: Rows, problems: Sequence[int]) -> Settings:
     """Return the settings, with landmarks where the plan may choose them and exact is slow."""
+    rows = seen.X
     settings = settings.for_rows(rows)
     by_name = settings.names(NystromDescent)
-    if not by_name and (not settings.is_open or n_rows(rows) <= EXACT_ROWS):
+    if not by_name and (not settings.is_open or seen.n <= EXACT_ROWS):
         return settings
     by_landmarks = _by_landmarks(kernel, rows, problems, settings)
     if by_name:
         return by_landmarks.limited(settings)
-    exact = working_set_work(n_rows(rows), problems, entry_work(kernel, rows))
-    if _wants_features(settings, kernel, rows):
+    exact = working_set_work(seen.n, problems, entry_work(kernel, rows))
+    if _wants_features(settings, kernel, seen):
         # Few or sparse features are read as soon as those of landmarks.
         exact = Work()
     return by_landmarks.chosen(settings, kernel, exact)
@@ -136,18 +138,18 @@ def _by_landmarks(
     return ByLandmarks(n, work, needed)
 
 
-def _solver(settings: Settings, kernel: Kernel, rows: Any) -> MarginSolver:
+def _solver(settings: Settings, kernel: Kernel, seen: Rows) -> MarginSolver:
     """Return the solver that was named, or the one to take."""
     given = (settings.tol, settings.max_iter, settings.seed)
     if not settings.is_open:
         return as_margin_solver(settings.solver, *given)
-    chosen = CoordinateDescent() if _wants_features(settings, kernel, rows) else SMO()
+    chosen = CoordinateDescent() if _wants_features(settings, kernel, seen) else SMO()
     return chosen.configured(*given)
 
 
-def _wants_features(settings: Settings, kernel: Kernel, rows: Any) -> bool:
+def _wants_features(settings: Settings, kernel: Kernel, seen: Rows) -> bool:
     """Whether there are many rows of sparse features or of few, sooner read than compared."""
-    n, tol = n_rows(rows), settings.tol
+    rows, n, tol = seen.X, seen.n, settings.tol
     is_small = n <= FEW
     # The tolerance from which on fewer rows of so few features go by them too: K is singular then,
     # and pairs of coefficients converge slowly, where an interior point takes its usual steps.

@@ -6,13 +6,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.checks import checked_positive
-from mercer.data.columns import n_rows
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.fitted import approximation_of, carried, landmark_function
@@ -45,14 +44,10 @@ Positions = NDArray[np.intp]
 
 def checked_cost(C: Any) -> float:
     """Return a cost, which is infinite for a hard margin, or refuse what is none."""
-    if isinstance(C, float | np.floating) and np.inf == C:
-        return np.inf
-    try:
-        return checked_positive("C", C)
-    except ValueError:
-        raise ValueError(
-            f"C must be a positive number, or inf to allow no loss, got {C!r}"
-        ) from None
+    is_number = isinstance(C, Real) and not isinstance(C, bool)
+    if not (is_number and C > 0.0):
+        raise ValueError(f"C must be a positive number, or inf to allow no loss, got {C!r}")
+    return float(C)
 
 
 def check_schemes(multiclass: str, shape: str) -> None:
@@ -223,7 +218,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         size : float
             That of the targets.
         """
-        is_all = np.array_equal(used, np.arange(n_rows(X)))
+        is_all = np.array_equal(used, np.arange(len(weights)))
         rows = Rows.checked(X if is_all else training_subset(kernel, X, used))
         kernel = self._resolved(kernel, rows, copies[used])
         costs = weights[used] if np.inf != C else np.ones(len(used))
