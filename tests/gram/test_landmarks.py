@@ -40,9 +40,9 @@ def test_the_trace_residual_is_that_of_the_formula():
 def test_what_landmarks_leave_of_the_prior_variance_is_the_diagonal_of_the_difference(rng):
     X, kernel = rng.normal(size=(30, 2)), Gaussian(1.0)
     gram = landmark_gram(kernel, X, 5)
-    assert_allclose(gram.prior_left(), 1.0 - np.diag(gram.dense()), atol=1e-12)
-    assert gram.prior_left().max() > 0.01
-    assert gram_of(kernel, X).prior_left().tolist() == [0.0] * 30
+    assert_allclose(gram.residual_diagonal(), 1.0 - np.diag(gram.dense()), atol=1e-12)
+    assert gram.residual_diagonal().max() > 0.01
+    assert gram_of(kernel, X).residual_diagonal().tolist() == [0.0] * 30
 
 
 def test_all_rows_as_landmarks_reproduce_the_kernel():

@@ -72,4 +72,4 @@ def test_what_cannot_be_a_gram_matrix_is_refused(K, said):
 
 @pytest.mark.parametrize("kernel", [Precomputed(), 2.0 * Precomputed()])
 def test_of_the_prior_variance_of_new_rows_nothing_is_known(K, kernel):
-    assert gram_of(kernel, K, memory=100).prior_left() is None
+    assert gram_of(kernel, K, memory=100).residual_diagonal() is None

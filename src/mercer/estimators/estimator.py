@@ -252,14 +252,14 @@ class KernelMachine(KernelEstimator):
         weights: Array,
         problem: Any,
         planned: Callable[..., tuple[Any, Gram]],
-        at_rest: Any,
+        fallback: Any,
         seen: Rows | None = None,
     ) -> Training[Any]:
         """Return what a fit works on: the rows that count, and solver and Gram matrix of the plan.
 
         Parameters
         ----------
-        run, planned, at_rest
+        run, planned, fallback
             As in `_prepared`, with the problem as another argument by name.
         kernel : Kernel
             k, on the columns of the rows.
@@ -275,7 +275,7 @@ class KernelMachine(KernelEstimator):
         rows = seen if seen is not None and used.all() else Rows.checked(used_rows(kernel, X, used))
         kernel, settings = self._resolved(kernel, rows, weights), self._settings()
         planned = partial(planned, problem=problem)
-        solver, repair = self._prepared(run, settings, kernel, rows, planned, at_rest)
+        solver, repair = self._prepared(run, settings, kernel, rows, planned, fallback)
         return Training(X, used, rows, kernel, problem, settings, solver, repair)
 
     def _prepared(
@@ -285,11 +285,11 @@ class KernelMachine(KernelEstimator):
         kernel: Kernel,
         rows: Rows,
         planned: Callable[[Settings, Kernel, Rows], tuple[Any, Gram]],
-        at_rest: Any,
+        fallback: Any,
     ) -> tuple[Any, Repair]:
         """Return the solver, and the Gram matrix to solve with: a valid one, or its repair.
 
-        They are those that `planned` returns for settings, kernel and rows, or `at_rest`, a solver
+        They are those that `planned` returns for settings, kernel and rows, or `fallback`, a solver
         that needs no entry of K, where the time is up before these are there.
         """
         try:
@@ -303,7 +303,7 @@ class KernelMachine(KernelEstimator):
                     refuse_unproved(kernel, rows.X, gram, on_sum_zero)
                 return solver, self._repaired(gram)
         except TimeIsUpError:
-            return at_rest, Repair(unheld_gram_of(kernel, rows, self.memory))
+            return fallback, Repair(unheld_gram_of(kernel, rows, self.memory))
 
     def _repaired(self, gram: Gram) -> Repair:
         """Return the Gram matrix with its negative eigenvalues repaired, if that is asked for."""

@@ -95,7 +95,7 @@ def approximation_of(gram: Gram, settings: Settings, rows: Any, exact: str) -> A
     """
     if gram.landmarks is None:
         return None
-    left, known = gram.left_out()
+    left, known = gram.approximation_error()
     found = Approximation(left, gram.landmarks.n_features, known)
     if settings.for_rows(rows).is_open:
         warn_of_landmarks(f"an exact fit to {len(gram)} rows", settings, found, exact)

@@ -261,8 +261,8 @@ class KernelRidgeMean(MultiOutputMixin, RegressorMixin, RidgePosterior):
     def _without(self, X: Any) -> Iterator[tuple[slice, int, Array, Array]]:
         for each in zip(*(m._without(X) for m in self.estimators_), strict=True):
             rows, t = each[0][:2]
-            moves, variances = ([found[k] for found in each] for k in (2, 3))
-            yield rows, t, self._mean(moves), self._mean(variances)
+            changes, variances = ([found[k] for found in each] for k in (2, 3))
+            yield rows, t, self._mean(changes), self._mean(variances)
 
     def _mean(self, values: Sequence[Array]) -> Array:
         total = np.zeros_like(values[0])

@@ -31,7 +31,12 @@ from mercer.solvers import Approximation, Certificate, RidgeProblem, Run, Soluti
 from mercer.solvers.contract import FEW_ROWS
 from mercer.solvers.lowrank.sampled import sampled_residuals
 from mercer.solvers.ridge.held_out import leave_one_out, less_one, smoothers
-from mercer.solvers.ridge.jackknife import TargetVariance, jackknife_plus, moved, spread
+from mercer.solvers.ridge.jackknife import (
+    TargetVariance,
+    jackknife_plus,
+    prediction_changes,
+    spread,
+)
 from mercer.solvers.smoother import LinearSmoother
 
 Array = NDArray[np.float64]
@@ -159,14 +164,14 @@ class RidgePosterior(KernelMachine):
             residuals, known = self._loo_residuals(), self._row_variances()
             groups = self._groups(X, coverage)
             lower[:], upper[:] = np.inf, -np.inf
-            for rows, t, moves, variances in self._without(X):
+            for rows, t, changes, variances in self._without(X):
                 every = np.arange(len(predicted))[rows]
                 distances = spread(residuals[:, t], known[:, t], variances)
                 for place, told in ((p, s) for p, sets in groups for s in sets):
                     own = np.isin(every, place)
-                    at, is_all = every[own], len(told) == len(moves) and own.all()
+                    at, is_all = every[own], len(told) == len(changes) and own.all()
                     moved_some, far = (
-                        m if is_all else m[np.ix_(told, own)] for m in (moves, distances)
+                        m if is_all else m[np.ix_(told, own)] for m in (changes, distances)
                     )
                     low, high = jackknife_plus(predicted[at, t], moved_some, far, coverage)
                     lower[at, t] = np.minimum(lower[at, t], low)
@@ -184,7 +189,7 @@ class RidgePosterior(KernelMachine):
             for rows, some in self._blocks(X):
                 h, variance = smoother.at(some, prior[rows])
                 for t in smoother.targets.tolist():
-                    yield rows, t, moved(h, residuals[:, t]), target.at(t, h, variance)
+                    yield rows, t, prediction_changes(h, residuals[:, t]), target.at(t, h, variance)
 
     def _groups(self, X: Any, coverage: float) -> list[tuple[Index, list[Index]]]:
         """Return groups of new rows, each with sets of training rows that tell its intervals."""
@@ -263,7 +268,9 @@ class RidgePosterior(KernelMachine):
         if not hasattr(self, "_variance_cache"):
             gram = self._gram()
             left_out = leave_one_out(gram, self._problem_)
-            self._variance_cache = TargetVariance.of(left_out, self._problem_, gram.prior_left())
+            self._variance_cache = TargetVariance.of(
+                left_out, self._problem_, gram.residual_diagonal()
+            )
         return self._variance_cache
 
     def _smoothers(self) -> Any:

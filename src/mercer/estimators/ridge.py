@@ -220,8 +220,8 @@ class KernelRidge(
         used = problem.used
         if not used.all():
             problem = problem.on(np.flatnonzero(used))
-        at_rest = OffsetAlone(Cholesky.tol if self.tol is None else self.tol)
-        how = (problem, planned_ridge, at_rest, seen)
+        fallback = OffsetAlone(Cholesky.tol if self.tol is None else self.tol)
+        how = (problem, planned_ridge, fallback, seen)
         training = self._training(run, kernel, X, used, problem.weights, *how)
         solution = self._answer(run, training, y)
         self._keep(run, training, solution, y.shape[1:])

@@ -188,8 +188,8 @@ def held_by_single(kernel: Kernel, Z: Any) -> Any:
     rounded = Z.astype(np.float32).astype(np.float64)
     # Each is compared with itself, where kernels of equality and short ones differ most.
     for first in range(0, n_rows(Z), TRIED):
-        exact, moved = (take_rows(rows, slice(first, first + TRIED)) for rows in (Z, rounded))
-        if not _agree(kernel, (exact, moved), (exact, exact)):
+        exact, single = (take_rows(rows, slice(first, first + TRIED)) for rows in (Z, rounded))
+        if not _agree(kernel, (exact, single), (exact, exact)):
             return Z
     return rounded
 

@@ -189,14 +189,14 @@ class Gram(ABC):
         """Which of its rows are landmarks, in a matrix that is known by these."""
         return np.empty(0, np.intp)
 
-    def left_out(self) -> tuple[float, int]:
+    def approximation_error(self) -> tuple[float, int]:
         """Return the share of the trace of K that it is without, and of how many rows it is known.
 
         It is zero, but for a matrix that is known by landmarks.
         """
         return 0.0, len(self)
 
-    def prior_left(self) -> Array | None:
+    def residual_diagonal(self) -> Array | None:
         """Return what of k(x_i, x_i) its diagonal is without, (n,); None if k is not known."""
         return np.zeros(len(self))
 

@@ -312,10 +312,10 @@ class LandmarkGram(Gram):
     def landmark_rows(self) -> NDArray[np.intp]:
         return super().landmark_rows if self.index is None else self.index
 
-    def left_out(self) -> tuple[float, int]:
+    def approximation_error(self) -> tuple[float, int]:
         return self.trace_residual(), len(self.sample[0])
 
-    def prior_left(self) -> Array:
+    def residual_diagonal(self) -> Array:
         return np.maximum(self.landmarks.kernel.diagonal(self.X) - self.diagonal(), 0.0)
 
     def trace_residual(self) -> float:

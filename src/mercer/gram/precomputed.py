@@ -35,7 +35,7 @@ class PrecomputedGram(DenseGram):
     def entry_error(self) -> float:
         return max(super().entry_error, FUNCTION)
 
-    def prior_left(self) -> None:
+    def residual_diagonal(self) -> None:
         """Return None: of new rows the matrix tells no k(x, x)."""
 
     def entries_at(self, X: Any) -> Array:
@@ -63,7 +63,7 @@ class FormulaOfPrecomputed(StreamedGram):
     def __init__(self, kernel: Kernel, K: Any, memory: Any = None) -> None:
         super().__init__(kernel, as_finished(K), memory)
 
-    def prior_left(self) -> None:
+    def residual_diagonal(self) -> None:
         """Return None, as `PrecomputedGram` does."""
 
     between = Gram.between

@@ -275,8 +275,8 @@ class Search:
 
     def _solved_with(self, kernel: Kernel) -> Kernel:
         """Return the kernel that an offset makes of one that is valid on sums of zero alone."""
-        is_moved = self.fit_intercept and kernel.is_conditional
-        return recentred(kernel, self.X) if is_moved else kernel
+        is_recentred = self.fit_intercept and kernel.is_conditional
+        return recentred(kernel, self.X) if is_recentred else kernel
 
     def _sources(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[Source]:
         """Return where the fits of every kernel come from, on rows whose views they share."""

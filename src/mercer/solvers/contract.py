@@ -189,14 +189,14 @@ class Approximation:
         )
 
 
-class Resting(Protocol):
+class HasZeroSolution(Protocol):
     """A problem with an answer that takes no entry of K."""
 
-    def at_rest(self, tol: float) -> Any:
+    def zero_solution(self, tol: float) -> Any:
         """Return f = 0 with the best offset alone, and what it proves."""
 
 
-class Problem(Resting, Protocol):
+class Problem(HasZeroSolution, Protocol):
     """What is asked of a Gram matrix: losses, targets and weights, and where to start."""
 
     def in_units(self) -> tuple[Self, NDArray[np.float64]]:
@@ -213,7 +213,7 @@ class Problem(Resting, Protocol):
         """Which rows belong together, so that a sample has some of each."""
 
 
-Asked = TypeVar("Asked", bound=Resting)
+Asked = TypeVar("Asked", bound=HasZeroSolution)
 Counted = TypeVar("Counted", bound=Problem)
 Found = TypeVar("Found", bound=Outcome)
 
@@ -277,8 +277,8 @@ class Limited(ABC, Generic[Asked, Found]):
             except TimeIsUpError:
                 run.ended_by = "time"
                 with shielded():
-                    rest: Found = problem.at_rest(getattr(self, "tol", 0.0))
-                found = replace(rest, advice=run.advice("no step", ""))
+                    zero: Found = problem.zero_solution(getattr(self, "tol", 0.0))
+                found = replace(zero, advice=run.advice("no step", ""))
         return replace(found, seconds=perf_counter() - began, is_interrupted=run.is_interrupted)
 
 

@@ -234,15 +234,15 @@ def test_the_mass_is_the_sum_of_the_sizes_of_the_residuals(problem, F):
     assert at.loss == problem.loss(F + b)
 
 
-def test_at_rest_the_best_offsets_are_known_and_the_loss_bounds_what_is_missed(problem):
-    rest = problem.at_rest(1e-3)
-    assert not rest.coefficients.any()
-    F = np.broadcast_to(rest.intercept, (30, problem.columns))
+def test_at_zero_the_best_offsets_are_known_and_the_loss_bounds_what_is_missed(problem):
+    zero = problem.zero_solution(1e-3)
+    assert not zero.coefficients.any()
+    F = np.broadcast_to(zero.intercept, (30, problem.columns))
     assert_allclose(problem.residual(F).sum(axis=0), 0.0, atol=1e-9)
-    assert np.abs(rest.intercept).max() > 0.01
-    assert_array_equal(rest.residual, np.ones(problem.columns))
+    assert np.abs(zero.intercept).max() > 0.01
+    assert_array_equal(zero.residual, np.ones(problem.columns))
     # The gap is at most the loss, and half the square of the distance at most the gap.
-    assert_allclose(rest.radius**2 / 2.0, np.full(problem.columns, problem.loss(F)))
+    assert_allclose(zero.radius**2 / 2.0, np.full(problem.columns, problem.loss(F)))
 
 
 def test_the_best_offset_of_many_rows_takes_few_steps(monkeypatch):

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.gram import PrecomputedGram
 from mercer.solvers import SMO, MarginProblem, Run
-from mercer.solvers.margin.block_ascent import BlockAscent, _State, moved
+from mercer.solvers.margin.block_ascent import BlockAscent, _State, ascended
 from mercer.solvers.margin.problem import Gap
 
 M = 14
@@ -45,23 +45,23 @@ def test_a_step_is_as_long_as_the_dual_gains_by_it(rng, K, kind, fit_intercept, 
         # the end, which is no more than that on the way.
         slope = -d @ r - problem.epsilon * (np.abs(a + d) - np.abs(a)).sum()
         length = min(slope / (d @ K @ d), 1.0)
-        after = moved(problem, K, a, r)
+        after = ascended(problem, K, a, r)
         assert_allclose(after, a + length * d if slope > 0.0 else a, atol=1e-13)
 
 
 def test_several_steps_follow_each_other_with_the_residuals_of_each(rng, K, monkeypatch):
     problem = problem_of(rng, "tube")
     a = problem.feasible(0.3 * rng.normal(size=M))
-    four = moved(problem, K, a, K @ a - problem.z)
+    four = ascended(problem, K, a, K @ a - problem.z)
     monkeypatch.setattr(BlockAscent, "steps", 1)
     for _ in range(4):
-        a = moved(problem, K, a, K @ a - problem.z)
+        a = ascended(problem, K, a, K @ a - problem.z)
     assert_allclose(four, a, atol=1e-12)
 
 
 def test_at_the_optimum_nothing_moves(rng, K):
     problem = MarginProblem.regression(np.zeros(M), np.ones(M), 0.1, True)
-    assert_array_equal(moved(problem, K, np.zeros(M), np.zeros(M)), np.zeros(M))
+    assert_array_equal(ascended(problem, K, np.zeros(M), np.zeros(M)), np.zeros(M))
 
 
 @pytest.mark.parametrize("kind", ["tube", "classes"])

@@ -91,7 +91,7 @@ def test_the_solver_and_the_estimator_have_the_same_defaults():
 @pytest.mark.parametrize("start", [Tally.fresh(np.empty((2, 0))), Basis.empty(2)])
 def test_before_any_row_is_visited_there_is_no_mistake_and_nothing_is_separated(start):
     signs = np.array([[1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
-    solution = PerceptronProblem(signs, start).at_rest(1e-3)
+    solution = PerceptronProblem(signs, start).zero_solution(1e-3)
     assert solution.mistakes.tolist() == [0, 0]
     assert solution.is_separated.tolist() == [False, False]
     rows = 3 if isinstance(start, Tally) else 0

@@ -24,7 +24,7 @@ from mercer.functions.pairs import pairs_of, slot
 from mercer.gram import unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.solvers import MarginProblem
-from mercer.solvers.margin.block_ascent import moved
+from mercer.solvers.margin.block_ascent import ascended
 from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
@@ -88,7 +88,7 @@ def _learn_tube(estimator: Any, X: Any, problem: MarginProblem, numbers: NDArray
     if estimator.fit_intercept:
         b = b + (problem.offset(f) - b) / np.sqrt(numbers[0] / BATCH + 1.0)
     K = dual.kernel(X)
-    a = moved(replace(problem, fit_intercept=False), K, np.zeros(len(f)), f + b - problem.z)
+    a = ascended(replace(problem, fit_intercept=False), K, np.zeros(len(f)), f + b - problem.z)
     kept = np.flatnonzero(a)
     rows = stack_rows(dual.rows, take_rows(X, kept))
     coefficients = np.vstack([dual.coefficients, a[kept, None]])

@@ -147,7 +147,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         landmarks = None if gram is None else gram.landmarks
         self.approximation_ = None
         if landmarks is not None:
-            left, seen = LandmarkGram(landmarks, X).left_out()
+            left, seen = LandmarkGram(landmarks, X).approximation_error()
             self.approximation_ = Approximation(left, landmarks.n_features, seen)
         elif found.index is not None:
             self.approximation_ = Approximation(found.residual, found.n_landmarks, len(unheld))

@@ -235,8 +235,8 @@ class FactoredCurvature:
         if self._root.unit.any():
             unit = self._root.unit
             along = (unit * V).sum(axis=-1).reshape(-1, len(unit)).T
-            moved = self._coupling.solve(along).T.reshape(*V.shape[:-1], 1)
-            V = V - self._by_classes(unit * moved)
+            shift = self._coupling.solve(along).T.reshape(*V.shape[:-1], 1)
+            V = V - self._by_classes(unit * shift)
         return self._root.project(V)
 
     def _by_classes(self, U: Array) -> Array:
@@ -272,14 +272,14 @@ def _stacked(columns: list[Array], U: Array) -> Array:
 
 
 def single_serves(gram: Gram, curvature: float) -> bool:
-    """Whether rounding to float32 moves K by little beside lam W^-1, given the largest W / lam.
+    """Whether rounding to float32 changes K by little beside lam W^-1, given the largest W / lam.
 
-    The entries are rounded by half a unit each, which moves K by about eps32 sqrt(n) max k.
+    The entries are rounded by half a unit each, which changes K by about eps32 sqrt(n) max k.
     """
-    moved = EPS32 * len(gram) ** 0.5 * float(np.abs(gram.diagonal()).max())
+    error = EPS32 * len(gram) ** 0.5 * float(np.abs(gram.diagonal()).max())
     # Share of the ridge to which rounding to float32 may move the matrix of a step.
     rounding = 1e-2
-    return moved * curvature <= rounding
+    return error * curvature <= rounding
 
 
 class SingleCopy:

@@ -67,9 +67,9 @@ def without(problem: LogisticProblem, scores: Array, H: Array, V: Array, copies:
         m.
     """
     share = 1.0 / copies[:, None, None]
-    moved = share * (V @ problem.residual(scores)[:, :, None])
+    change = share * (V @ problem.residual(scores)[:, :, None])
     kept = np.eye(problem.columns) - share * (V @ H)
-    return np.asarray(scores - np.linalg.solve(kept, moved)[:, :, 0])
+    return np.asarray(scores - np.linalg.solve(kept, change)[:, :, 0])
 
 
 def _of_two_classes(

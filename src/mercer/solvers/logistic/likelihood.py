@@ -77,7 +77,7 @@ class LogisticProblem:
         counted = replace(self, C=self.C * unit, weights=self.weights / unit)
         return self if unit == 1.0 else counted, np.ones(self.columns)
 
-    def at_rest(self, tol: float) -> Solution:
+    def zero_solution(self, tol: float) -> Solution:
         """Return f = 0 and the best offsets; no loss is below zero, which proves the gap."""
         A = np.zeros((len(self.codes), self.columns))
         b = self.best_offset(A, np.zeros(self.columns))
@@ -122,7 +122,7 @@ class LogisticProblem:
         return Losses(self, F).root()
 
     def restored(self, F: Array) -> tuple[Array, float]:
-        """Return how the residual of scores is moved to a feasible dual point, and what it costs.
+        """Return how the residual of scores becomes a feasible dual point, and what that costs.
 
         With an offset the residuals w (T - P) of every class have to sum to zero, as those of the
         best one do. Else the probability that rows of a class, whose sum is above zero, give to
@@ -132,7 +132,7 @@ class LogisticProblem:
 
         Returns
         -------
-        moved : array of shape (n, columns)
+        correction : array of shape (n, columns)
             What the residual changes by.
         entropy : float
             sum_i w_i KL(P'_i, P_i).
@@ -156,8 +156,8 @@ class LogisticProblem:
             own = (1.0 - missed + rest) * np.log1p(rest / np.maximum(1.0 - missed, TINY))
         others = xlog1py(np.where(T, 0.0, P) - taken, -share[self.codes]).sum(axis=1)
         change = np.where(T, rest[:, None], -taken)
-        moved = -self.weights[:, None] * (change if self.columns > 1 else change[:, 1:])
-        return moved, max(float(self.weights @ (own + others)), 0.0)
+        correction = -self.weights[:, None] * (change if self.columns > 1 else change[:, 1:])
+        return correction, max(float(self.weights @ (own + others)), 0.0)
 
     def best_offset(self, G: Array, b: Array) -> Array:
         """Return the offsets that minimise the loss for scores G + b, by Newton's method from b."""
@@ -173,16 +173,16 @@ class LogisticProblem:
             check()
             if at.size <= self.rounding_units * EPS * at.mass:
                 break
-            moved = self._moved(G, at)
-            if moved is None:
+            stepped = self._stepped(G, at)
+            if stepped is None:
                 break
-            at = moved
+            at = stepped
         return at
 
     def _at(self, G: Array, b: Array) -> Offset:
         return Offset(b, Losses(self, G + b))
 
-    def _moved(self, G: Array, at: Offset) -> Offset | None:
+    def _stepped(self, G: Array, at: Offset) -> Offset | None:
         """Return the offset after a Newton step, shortened until it is better, or None."""
         step = self._newton_step(at.losses.root().total(), at.gradient)
         size = float(np.abs(step).max())

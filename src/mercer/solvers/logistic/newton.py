@@ -112,11 +112,11 @@ class Point:
             That of K.
         """
         roots, costs = np.sqrt(np.abs(diagonal))[:, None], problem.C * problem.weights[:, None]
-        moved, entropy = problem.restored(self.G + self.b)
+        correction, entropy = problem.restored(self.G + self.b)
         rounded = UNITS * EPS * column_norms(roots * self.A)
         product = column_norms(self.D * product_rounding(diagonal, self.D))
         squares = np.maximum((self.D * self.KD).sum(axis=0), 0.0) + product
-        norms = np.sqrt(squares) + rounded + problem.C * (roots * np.abs(moved)).sum(axis=0)
+        norms = np.sqrt(squares) + rounded + problem.C * (roots * np.abs(correction)).sum(axis=0)
         hidden = product_rounding(diagonal, self.A)
         scores = costs * np.minimum(0.5 * hidden**2, 2.0 * hidden)
         return float(0.5 * (norms**2).sum() + problem.C * entropy + scores.sum())
@@ -281,19 +281,19 @@ class Descent:
                 point, is_measured = self._measured(problem, point), True
             if point.relative_gap <= tol or self._is_over():
                 break
-            moved = None
+            stepped = None
             with run.guarded(lambda: self._steps > 0):
-                moved = self._moved(problem, point, tol)
-            if run.ended_by and moved is None:
+                stepped = self._stepped(problem, point, tol)
+            if run.ended_by and stepped is None:
                 break
-            if moved is None:
+            if stepped is None:
                 # Where float32 is not enough to go on, float64 may be.
                 if not self._curvature.sharpen():
                     break
                 point, is_measured = self._measured(problem, point), True
                 continue
             self._steps += 1
-            point, is_measured = moved, False
+            point, is_measured = stepped, False
             self._A, self._G, self._b = point.A, point.G, point.b
             if not run.report(self._steps, point.relative_gap):
                 self._leave(point)
@@ -319,7 +319,7 @@ class Descent:
             return bool(self._run.ended_by)
         return self._time_is_up() or self._steps >= self._most
 
-    def _moved(self, problem: LogisticProblem, point: Point, tol: float) -> Point | None:
+    def _stepped(self, problem: LogisticProblem, point: Point, tol: float) -> Point | None:
         """Return the point after a Newton step, or None if no step is downhill."""
         root = problem.curvature(point.G + point.b)
         ridge = 1.0 / problem.C

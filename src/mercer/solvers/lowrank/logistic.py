@@ -207,11 +207,11 @@ class LandmarkDescent:
         run = self._run
         point = begun or self._at(problem, self._theta, self._S, self._b)
         while point.relative_gap > tol and not self._is_over():
-            moved = self._moved(problem, point, tol)
-            if moved is None:
+            stepped = self._stepped(problem, point, tol)
+            if stepped is None:
                 return
             self._steps += 1
-            point = moved
+            point = stepped
             self._theta, self._S, self._b = point.theta, point.S, point.b
             if not run.report(self._steps, point.relative_gap):
                 self._leave(point)
@@ -231,7 +231,7 @@ class LandmarkDescent:
         g = theta - problem.C * self._products.back(problem.residual(S + b))
         return Point(theta, S, b, g, primal)
 
-    def _moved(self, problem: LogisticProblem, point: Point, tol: float) -> Point | None:
+    def _stepped(self, problem: LogisticProblem, point: Point, tol: float) -> Point | None:
         """Return the point after a Newton step, or None if no step is downhill."""
         root = problem.curvature(point.S + point.b)
         self._preconditioner.prepare(root, problem.C)
@@ -255,8 +255,8 @@ class LandmarkDescent:
             value = problem.loss(S + b) + 0.5 * (norm + length * (2.0 * cross + length * square))
             if length == 1.0 and abs(value - point.primal) <= UNITS * EPS * abs(point.primal):
                 # Rounding hides the objective, and the gradient tells.
-                moved = self._at(problem, point.theta + step, S, b)
-                return moved if moved.gap < 0.5 * point.gap else None
+                stepped = self._at(problem, point.theta + step, S, b)
+                return stepped if stepped.gap < 0.5 * point.gap else None
             if value < point.primal and value <= point.primal + Descent.armijo * length * slope:
                 return self._at(problem, point.theta + length * step, S, b)
             length *= 0.5
@@ -269,8 +269,8 @@ class LandmarkDescent:
         with shielded():
             b = problem.best_offset(S, self._b)
             # The offset may not be quite the best one, which the dual loses something by.
-            moved, entropy = problem.restored(S + b)
-            A = problem.C * (problem.residual(S + b) + moved)
+            correction, entropy = problem.restored(S + b)
+            A = problem.C * (problem.residual(S + b) + correction)
         back = exact.back(A)
         primal = problem.loss(S + b) + 0.5 * float((self._theta**2).sum())
         hidden = UNITS * EPS * (np.linalg.norm(self._theta) + np.linalg.norm(back))

@@ -279,7 +279,7 @@ class LandmarkSmoother(LinearSmoother):
     alpha: float
     targets: Rows
 
-    def _moved(self, X: Any) -> tuple[Array, Array]:
+    def _projected(self, X: Any) -> tuple[Array, Array]:
         """Return V'z and ||phi(x)||^2 of new rows."""
         path, F = self.path, self.path.gram.landmarks(X)
         squares = np.einsum("ij,ij->i", F, F)
@@ -287,7 +287,7 @@ class LandmarkSmoother(LinearSmoother):
 
     def weights(self, X: Any) -> Array:
         path, spectrum = self.path, self.path.spectrum
-        along = self._moved(X)[0].T / (spectrum.s + self.alpha)[:, None]
+        along = self._projected(X)[0].T / (spectrum.s + self.alpha)[:, None]
         theta = spectrum.V @ along
         h = path.gram.cross_product(path.gram.landmarks.coefficients(theta))
         h -= (path.centre + spectrum.mean) @ theta
@@ -296,7 +296,7 @@ class LandmarkSmoother(LinearSmoother):
         return np.asarray(path.weights[:, None] * h)
 
     def variance(self, X: Any, prior: Array) -> Array:
-        Z, squares = self._moved(X)
+        Z, squares = self._projected(X)
         variance = Z**2 @ (self.alpha / (self.path.spectrum.s + self.alpha))
         variance += np.maximum(prior - squares, 0.0)
         return np.asarray(variance + self.path.fit_intercept * self.alpha / self.path.weights.sum())

@@ -284,12 +284,12 @@ def polished(
     # Directions in which K is this small beside its largest one are left alone.
     flat = 1e-12
     change = scipy.linalg.lstsq(system, right, cond=flat, lapack_driver="gelsy")[0][:n]
-    moved = a.copy()
-    moved[free] += change
-    if border and abs(moved.sum()) > UNITS * EPS * np.linalg.norm(moved):
+    stepped = a.copy()
+    stepped[free] += change
+    if border and abs(stepped.sum()) > UNITS * EPS * np.linalg.norm(stepped):
         # An ill-conditioned system keeps the sum only as well as its other equations.
-        moved = problem.feasible(moved)
-    inside = (moved >= problem.lower) & (moved <= problem.upper)
-    if not (inside.all() and (np.sign(moved[free]) == np.sign(a[free])).all()):
+        stepped = problem.feasible(stepped)
+    inside = (stepped >= problem.lower) & (stepped <= problem.upper)
+    if not (inside.all() and (np.sign(stepped[free]) == np.sign(a[free])).all()):
         return None
-    return moved, np.asarray(gram.product(moved), np.float64)
+    return stepped, np.asarray(gram.product(stepped), np.float64)

@@ -128,10 +128,10 @@ class _State:
         p, used = self.problem.on(rows), np.flatnonzero(self.a)
         K = np.asarray(self.gram.between(rows, rows), np.float64)
         r = self.gram.partial_product(rows, used, self.a[used]) - p.z
-        self.a[rows] = moved(p, K, self.a[rows], r)
+        self.a[rows] = ascended(p, K, self.a[rows], r)
 
 
-def moved(problem: MarginProblem, K: Array, a: Array, r: Array) -> Array:
+def ascended(problem: MarginProblem, K: Array, a: Array, r: Array) -> Array:
     """Return the coefficients of a batch after a few steps towards its subgradients.
 
     Parameters

@@ -109,7 +109,7 @@ class _Point(NamedTuple):
         """The mean of the products that are to vanish."""
         return float(self.x @ self.v + self.room @ self.t) / (2 * len(self.x))
 
-    def moved(self, step: _Step, share: float) -> _Point:
+    def stepped(self, step: _Step, share: float) -> _Point:
         """Return the point after a share of a step."""
         return _Point(
             self.x + share * step.dx,
@@ -121,8 +121,8 @@ class _Point(NamedTuple):
 
     def longest(self, step: _Step) -> float:
         """Return the share of a step, at most 1, at which the first of all is zero."""
-        moves = ((self.x, step.dx), (self.room, -step.dx), (self.v, step.dv), (self.t, step.dt))
-        return 1.0 / max(1.0, *(float((-change / value).max()) for value, change in moves))
+        changes = ((self.x, step.dx), (self.room, -step.dx), (self.v, step.dv), (self.t, step.dt))
+        return 1.0 / max(1.0, *(float((-change / value).max()) for value, change in changes))
 
 
 class _Step(NamedTuple):
@@ -140,14 +140,14 @@ def _after_a_step(factor: _Factor, point: _Point) -> _Point:
     below, above = -point.x * point.v, -point.room * point.t
     # What a step to zero would reach tells how far the products can fall together.
     plain = factor.step(point, slope, below, above)
-    reached = point.moved(plain, point.longest(plain)).mu
+    reached = point.stepped(plain, point.longest(plain)).mu
     centre = (reached / point.mu) ** 3 * point.mu
     below += centre - plain.dx * plain.dv
     above += centre + plain.dx * plain.dt
     step = factor.step(point, slope, below, above)
     # The share of the way to the nearest bound that a step goes.
     nearly = 0.995
-    return point.moved(step, nearly * point.longest(step))
+    return point.stepped(step, nearly * point.longest(step))
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +209,7 @@ class _Sides:
     def nearest(self, point: _Point) -> tuple[Array, float]:
         """Return feasible coefficients near a point, and their relative duality gap."""
         problem = self.problem
-        a = problem.feasible(self.coefficients(self.settled(point)))
+        a = problem.feasible(self.coefficients(self.at_bounds(point)))
         found = [a]
         # Where there are no more free rows than features, rounding is worst and they are soon
         # solved for.
@@ -220,7 +220,7 @@ class _Sides:
         nearest = int(np.argmin(gaps))
         return found[nearest], gaps[nearest]
 
-    def settled(self, point: _Point) -> Array:
+    def at_bounds(self, point: _Point) -> Array:
         """Return x at the bounds where it is nearer to them than their slopes are to zero."""
         unit = self.c / self.scale
         low, high = point.x < unit * point.v, point.room < unit * point.t

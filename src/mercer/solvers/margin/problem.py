@@ -258,7 +258,7 @@ class MarginProblem:
         )
         return problem, np.array([unit])
 
-    def at_rest(self, tol: float) -> Solution:
+    def zero_solution(self, tol: float) -> Solution:
         """Return a = 0 and the best offset, whose duality gap takes no entry of K."""
         a = np.zeros(len(self.z))
         return self.solution(a, self.gap(a, a), tol, 0, OFFSET_ALONE, "")

@@ -66,7 +66,7 @@ class PerceptronProblem:
     start: Tally | Basis
     known: int = 0
 
-    def at_rest(self, tol: float) -> PerceptronSolution:
+    def zero_solution(self, tol: float) -> PerceptronSolution:
         """Return what was known before any row was visited."""
         state, none = self.start, np.zeros(self.signs.shape[1], np.int64)
         if isinstance(state, Tally):

@@ -67,7 +67,7 @@ class RidgeProblem:
         unit = np.array([usual_unit(float(size)) for size in sizes])
         return (self if (unit == 1.0).all() else replace(self, y=self.y / unit)), unit
 
-    def at_rest(self, tol: float) -> Solution:
+    def zero_solution(self, tol: float) -> Solution:
         """Return a = 0 and the weighted mean of the targets, whose residual takes no entry of K."""
         a = np.zeros_like(self.y)
         b, r = with_best_offset(self, a, a)
@@ -173,7 +173,7 @@ class Bordered:
         return self.corrected(self.A.solve(self.residual()))
 
     def corrected(self, Z: Array) -> Bordered:
-        """Return the solution moved by the bordered step of which Z = A^-1 r is the first half."""
+        """Return the solution after the bordered step of which Z = A^-1 r is the first half."""
         # N'a = 0 is restored together with the equations: both are linear in the step.
         b = np.linalg.solve(self.S, self.N.T @ (self.a + Z))
         return replace(self, a=self.a + Z - self.U @ b, b=self.b + b)
@@ -339,9 +339,9 @@ class Measured(NamedTuple):
         a = restored(a, problem.weights)
         b, r = with_best_offset(problem, a, product(a))
         weighted = np.sqrt(problem.weights)[:, None] * r
-        moved = cls(a, b, weighted, *measured(problem, a, weighted, diagonal))
-        is_better = moved.residual < plain.residual
-        return cls(*(np.where(is_better, *both) for both in zip(moved, plain, strict=True)))
+        corrected = cls(a, b, weighted, *measured(problem, a, weighted, diagonal))
+        is_better = corrected.residual < plain.residual
+        return cls(*(np.where(is_better, *both) for both in zip(corrected, plain, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -143,8 +143,8 @@ class IteratedFactor:
     def recurred(self, system: Bordered) -> Array:
         """Return the residual of the last system that was solved, as the iteration knows it."""
         targets = system.y.shape[1]
-        moved = system.b - best_offset(system.N, system.y)
-        return self._residual[:, :targets] - self._residual[:, targets:] @ moved
+        offset = system.b - best_offset(system.N, system.y)
+        return self._residual[:, :targets] - self._residual[:, targets:] @ offset
 
     def _keep(self, solve: int, state: BlockCG) -> None:
         """Let the run keep the states of all solves, the last as far as it has come.

@@ -84,7 +84,7 @@ class Design:
         """Return b = mean(y) - m'theta."""
         return np.asarray(means - self._means @ theta)
 
-    def moved(self, F: Any) -> Array:
+    def without_means(self, F: Any) -> Array:
         """Return the features of other rows minus the means m, dense, of shape (rows, p)."""
         return _dense(F) - self._means
 

@@ -250,7 +250,7 @@ class FeatureSmoother(LinearSmoother):
     def weights(self, X: Any) -> Array:
         path, F = self.path, self.gram.features_at(X)
         s = path.s[:, None]
-        spread = path.U @ (s / (s**2 + self.alpha) * (path.V.T @ path.design.moved(F).T))
+        spread = path.U @ (s / (s**2 + self.alpha) * (path.V.T @ path.design.without_means(F).T))
         h = path.design.coefficients(spread)
         if path.fit_intercept:
             h += (path.weights / path.weights.sum())[:, None]
@@ -262,7 +262,7 @@ class FeatureSmoother(LinearSmoother):
         What that has beyond the features in use are features of no training row.
         """
         path, F = self.path, self.gram.features_at(X)
-        Z = path.design.moved(F)
+        Z = path.design.without_means(F)
         along = Z @ path.V
         # Where no training row says anything the prior remains.
         beside = Z - along @ path.V.T

@@ -76,7 +76,7 @@ class TargetVariance:
         return np.asarray(self.units[t] * (self.noise[t] + variance + more))
 
 
-def moved(weights: Array, residuals: Array) -> Array:
+def prediction_changes(weights: Array, residuals: Array) -> Array:
     """Return f(x) - f_-i(x) = h_i(x) e_i at new rows, of shape (n, rows), for one target.
 
     Parameters
@@ -112,7 +112,7 @@ def spread(residuals: Array, rows: Array, new: Array) -> Array:
 
 
 def jackknife_plus(
-    predicted: Array, moves: Array, distances: Array, coverage: float
+    predicted: Array, changes: Array, distances: Array, coverage: float
 ) -> tuple[Array, Array]:
     """Return the ends of the jackknife+ interval at new rows, for one target.
 
@@ -124,8 +124,8 @@ def jackknife_plus(
     ----------
     predicted : array of shape (rows,)
         f(x) + b.
-    moves : array of shape (n, rows)
-        f(x) - f_-i(x), see `moved`.
+    changes : array of shape (n, rows)
+        f(x) - f_-i(x), see `prediction_changes`.
     distances : array of shape (n, rows) or (n, 1)
         d, see `spread`; or |e_i|, as wide at every row.
     coverage : float
@@ -137,8 +137,8 @@ def jackknife_plus(
     H. Papadopoulos, V. Vovk, A. Gammerman (2011), Regression conformal prediction with nearest
     neighbours, of errors in units of what is known where they were made.
     """
-    n = len(moves)
-    without = predicted - moves
+    n = len(changes)
+    without = predicted - changes
     low = int(np.floor((1.0 - coverage) * (n + 1) + 1e-9))
     high = int(np.ceil(coverage * (n + 1) - 1e-9))
     lower = _ranked(without - distances, low) if low >= 1 else np.full(len(predicted), -np.inf)

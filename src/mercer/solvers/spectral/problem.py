@@ -94,7 +94,7 @@ class ComponentProblem:
     most: int | None
     centred: bool
 
-    def at_rest(self, tol: float) -> Components:
+    def zero_solution(self, tol: float) -> Components:
         """Return no components, or as many of zero as are asked for."""
         none = Components(
             np.empty(0), np.empty((self.rows, 0)), np.empty((self.rows, 0)), np.empty(0)
