@@ -230,12 +230,12 @@ def test_a_point_moves_by_a_share_of_a_step_up_to_the_first_bound(rng):
     p = _Point(*(np.array(v) for v in ([1.0, 2.0], [3.0, 1.0])), 0.5, np.ones(2), np.full(2, 2.0))
     assert_allclose(p.mu, (1.0 + 2.0 + 6.0 + 2.0) / 4.0)
     step = _Step(np.array([0.5, 0.25]), 2.0, np.array([-1.0, 1.0]), np.array([1.0, -1.0]))
-    moved = p.moved(step, 0.5)
-    assert_allclose(moved.x, [1.25, 2.125])
-    assert_allclose(moved.room, [2.75, 0.875])
-    assert moved.y == 1.5
-    assert_allclose(moved.v, [0.5, 1.5])
-    assert_allclose(moved.t, [2.5, 1.5])
+    stepped = p.stepped(step, 0.5)
+    assert_allclose(stepped.x, [1.25, 2.125])
+    assert_allclose(stepped.room, [2.75, 0.875])
+    assert stepped.y == 1.5
+    assert_allclose(stepped.v, [0.5, 1.5])
+    assert_allclose(stepped.t, [2.5, 1.5])
     assert p.longest(step) == 1.0
 
     def reach(**changes):
@@ -254,13 +254,13 @@ def test_an_interior_step_is_that_of_mehrotra(rng, tube):
     slope = sides.slope(p)
     plain = factor.step(p, slope, -p.x * p.v, -p.room * p.t)
     length = p.longest(plain)
-    there = p.moved(plain, length)
+    there = p.stepped(plain, length)
     reached = (there.x @ there.v + there.room @ there.t) / (2 * len(p.x))
     centre = reached**3 / p.mu**2
     below = -p.x * p.v + centre - plain.dx * plain.dv
     above = -p.room * p.t + centre + plain.dx * plain.dt
     step = factor.step(p, slope, below, above)
-    expected = p.moved(step, 0.995 * p.longest(step))
+    expected = p.stepped(step, 0.995 * p.longest(step))
     found = _after_a_step(factor, p)
     for one, other in zip(found, expected, strict=True):
         assert_allclose(one, other, rtol=1e-9, atol=1e-12)
@@ -275,9 +275,9 @@ def test_a_variable_settles_at_the_bound_that_it_is_nearer_to_than_its_slope_to_
     x = np.array([0.5, 1.5, 1.0])
     # In units of c / scale = 2: slopes of 0.3 reach up to 0.6.
     v, t = np.array([0.3, 0.1, 0.6]), np.array([0.1, 0.3, 0.6])
-    assert sides.settled(_Point(x, 2.0 - x, 0.0, v, t)).tolist() == [0.0, 2.0, 1.0]
+    assert sides.at_bounds(_Point(x, 2.0 - x, 0.0, v, t)).tolist() == [0.0, 2.0, 1.0]
     v, t = np.array([0.25, 0.1, 0.4]), np.array([0.1, 0.25, 0.4])
-    assert sides.settled(_Point(x, 2.0 - x, 0.0, v, t)).tolist() == [0.5, 1.5, 1.0]
+    assert sides.at_bounds(_Point(x, 2.0 - x, 0.0, v, t)).tolist() == [0.5, 1.5, 1.0]
 
 
 def test_targets_of_zero_have_slopes_of_size_one(rng):
@@ -285,15 +285,15 @@ def test_targets_of_zero_have_slopes_of_size_one(rng):
     assert _Sides.of(rng.normal(size=(M, 3)), problem).scale == 1.0
 
 
-def test_the_nearest_coefficients_are_the_better_of_settled_and_polished(rng, tube):
+def test_the_nearest_coefficients_are_the_better_of_bounded_and_polished(rng, tube):
     F = rng.normal(size=(M, 3))
     sides = _Sides.of(F, tube)
     p = point_of(sides, rng)
     a, gap = sides.nearest(p)
-    settled = tube.feasible(sides.coefficients(sides.settled(p)))
-    gaps = [tube.gap(settled, F @ (F.T @ settled)).relative]
-    if tube.free(settled).sum() <= 4:
-        better = polished(LowRankGram(F), tube, settled)
+    nearest = tube.feasible(sides.coefficients(sides.at_bounds(p)))
+    gaps = [tube.gap(nearest, F @ (F.T @ nearest)).relative]
+    if tube.free(nearest).sum() <= 4:
+        better = polished(LowRankGram(F), tube, nearest)
         gaps += [] if better is None else [tube.gap(better[0], better[1]).relative]
     assert_allclose(gap, min(gaps))
     assert_allclose(tube.gap(a, F @ (F.T @ a)).relative, gap)

@@ -53,7 +53,7 @@ def test_everything_is_that_of_the_matrix_written_out(F, weights, rng, layout, w
     assert_allclose(adjoint, Phi.T @ (y - Phi @ theta), atol=1e-12)
     assert_allclose(design.normal(), Phi.T @ Phi, atol=1e-12)
     assert_allclose(design.dense(), Phi, atol=1e-13)
-    assert_allclose(design.moved(F[:3]), F[:3] - means)
+    assert_allclose(design.without_means(F[:3]), F[:3] - means)
     assert_allclose(design.offset(np.array([1.0, 2.0]), theta), [1.0, 2.0] - means @ theta)
     assert design.rank_at_most == P
 

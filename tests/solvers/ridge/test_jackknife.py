@@ -6,7 +6,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.solvers import RidgeProblem
 from mercer.solvers.ridge.held_out import LeftOut
-from mercer.solvers.ridge.jackknife import TargetVariance, jackknife_plus, moved, spread
+from mercer.solvers.ridge.jackknife import (
+    TargetVariance,
+    jackknife_plus,
+    prediction_changes,
+    spread,
+)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +32,9 @@ def test_the_ends_of_the_interval_are_the_ranks_that_the_coverage_asks_for(cover
 def test_a_row_that_is_predicted_by_nothing_opens_an_interval_only_at_its_rank():
     errors = np.array([1.0, 2.0, 3.0, np.inf])
     weights, distances = np.full((4, 1), 0.5), spread(errors, np.ones(4), np.ones((4, 1)))
-    lower, upper = jackknife_plus(np.array([0.0]), moved(weights, errors), distances, 0.6)
+    lower, upper = jackknife_plus(
+        np.array([0.0]), prediction_changes(weights, errors), distances, 0.6
+    )
     # Ranks floor(0.4 * 5) = 2 and ceil(0.6 * 5) = 3 of f - h e -+ |e|, the last row unmoved.
     below = np.sort([-0.5 - 1.0, -1.0 - 2.0, -1.5 - 3.0, -np.inf])
     above = np.sort([-0.5 + 1.0, -1.0 + 2.0, -1.5 + 3.0, np.inf])
