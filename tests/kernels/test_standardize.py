@@ -15,10 +15,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
 import mercer
-from mercer.data.stream.moments import Moments
+from mercer.data.moments import Moments, sparse_moments
 from mercer.estimators import KernelRidge
 from mercer.kernels import Gaussian, Linear, Polynomial, Standardize
-from mercer.kernels.maps import sparse_moments
 from mercer.testing import check_kernel
 from refusals import refuses
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import as_matrix
 from mercer.data.distinct import distinct_rows, distinct_sample
+from mercer.data.moments import moments_of
 from mercer.data.stream import Stream
-from mercer.data.stream.moments import moments_of
 from mercer.errors import KernelOverflowError
 from mercer.tiles import Program, Rows, Tile, compile_expression, evaluate
 

@@ -15,9 +15,9 @@ from mercer.data.categories import is_missing
 from mercer.data.checks import as_matrix, as_matrix_with_gaps
 from mercer.data.kinds import numbers_of
 from mercer.data.memory import gigabytes, memory_limit
+from mercer.data.moments import moments_of, sparse_moments
 from mercer.data.sequences import sequence_rows
 from mercer.data.stream import Stream
-from mercer.data.stream.moments import moments_of
 from mercer.errors import MemoryLimitError
 from mercer.kernels import domains
 from mercer.kernels.language import printing
@@ -348,25 +348,3 @@ class Standardize(InputMap):
                 f"but the limit is {gigabytes(limit)}; use Standardize(with_mean=False)"
             )
         return np.asarray(matrix.toarray())
-
-
-def sparse_moments(matrix: Any, weights: Array | None) -> tuple[Array, Array]:
-    """Return the mean and the scale of each column of a sparse matrix, without its zeros."""
-    n, width = matrix.shape
-    w = np.ones(n) if weights is None else weights
-    if n == 0 or not w.any():
-        return np.zeros(width), np.ones(width)
-    matrix = sp.csr_array(matrix, dtype=np.float64)
-    low, high = (np.asarray(m.todense()).ravel() for m in (matrix.min(axis=0), matrix.max(axis=0)))
-    unit = np.maximum(np.abs(low), np.abs(high))
-    unit[unit == 0.0] = 1.0
-    scaled = sp.csr_array(matrix @ sp.diags_array(1.0 / unit))
-    share = w / w.sum()
-    mean = share @ scaled
-    apart, known = scaled.copy(), scaled.copy()
-    apart.data = (apart.data - mean[apart.indices]) ** 2
-    known.data = np.ones_like(known.data)
-    # The zeros lie as far from the mean as that is large.
-    variance = share @ apart + np.maximum(1.0 - share @ known, 0.0) * mean**2
-    scale = np.sqrt(variance) * unit
-    return mean * unit, np.where((low == high) | (scale == 0.0), 1.0, scale)

@@ -189,13 +189,13 @@ def test_no_step_of_the_offset_is_longer_than_eight():
     at = problem._at(G, b)
     full = problem._newton_step(problem.curvature(G + b).total(), at.gradient)
     assert abs(full[0]) > 8.0
-    assert_allclose(problem._moved(G, at).b, b + 8.0 * np.sign(full))
+    assert_allclose(problem._stepped(G, at).b, b + 8.0 * np.sign(full))
 
 
 def test_a_step_that_is_no_better_is_halved():
     problem = LogisticProblem(np.array([0, 1]), 2, 1.0, np.ones(2), True)
     # The best offset is 0; Newton's step from 3 goes as far as sinh(3) = 10, cut to 8, beyond it.
-    moved = problem._moved(np.zeros((2, 1)), problem._at(np.zeros((2, 1)), np.array([3.0])))
+    moved = problem._stepped(np.zeros((2, 1)), problem._at(np.zeros((2, 1)), np.array([3.0])))
     assert_allclose(moved.b, -1.0)
 
 

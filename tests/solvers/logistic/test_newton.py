@@ -186,7 +186,7 @@ def test_from_anywhere_the_objective_along_a_step_is_that_of_its_end(K, rng):
     descent._run = Run()
     A = 0.1 * rng.normal(size=(N, 3))
     point = Point.of(problem, A, K @ A, np.zeros(3), lambda V: K @ V)
-    moved = descent._moved(problem, point, 1e-6)
+    moved = descent._stepped(problem, point, 1e-6)
     again = Point.of(problem, moved.A, K @ moved.A, moved.b, lambda V: K @ V)
     assert_allclose(moved.primal, again.primal, rtol=1e-10)
     assert moved.primal < point.primal
@@ -210,7 +210,7 @@ def test_a_newton_system_is_solved_to_a_share_of_the_gap_or_of_the_tolerance(
     descent._run = Run()
     A = 0.1 * rng.normal(size=(N, 1))
     point = Point.of(problem, A, K @ A, np.zeros(1), lambda V: K @ V)
-    descent._moved(problem, point, tol)
+    descent._stepped(problem, point, tol)
     left = 0.05 * point.gap if share == "gap" else 0.25 * tol * point.primal
     # A residual r of the step leaves a gap of C^2 / 2 r'R'K R r.
     assert_allclose(goals, [2.0 * left / 4.0**2])

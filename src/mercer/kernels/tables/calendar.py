@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.dates import Dates, as_dates
+from mercer.data.moments import Moments
 from mercer.data.stream import Stream
-from mercer.data.stream.moments import Moments
 from mercer.kernels import domains
 from mercer.kernels.language import printing
 from mercer.kernels.maps import MEAN, REFUSE, InputMap

@@ -1,4 +1,4 @@
-"""Means and spreads of columns, of blocks of rows and of all of them together."""
+"""Means and spreads of columns: of a matrix, dense or sparse, and of blocks of rows joined."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.blocks import blocks_of
@@ -120,3 +121,25 @@ def moments_of(X: Any, weights: Array | None = None) -> Moments:
     blocks = blocks_of(X, X.shape[1])
     parts = (Moments.of(some, None if weights is None else weights[at]) for at, some in blocks)
     return reduce(Moments.joined, parts)
+
+
+def sparse_moments(matrix: Any, weights: Array | None) -> tuple[Array, Array]:
+    """Return the mean and the scale of each column of a sparse matrix, without its zeros."""
+    n, width = matrix.shape
+    w = np.ones(n) if weights is None else weights
+    if n == 0 or not w.any():
+        return np.zeros(width), np.ones(width)
+    matrix = sp.csr_array(matrix, dtype=np.float64)
+    low, high = (np.asarray(m.todense()).ravel() for m in (matrix.min(axis=0), matrix.max(axis=0)))
+    unit = np.maximum(np.abs(low), np.abs(high))
+    unit[unit == 0.0] = 1.0
+    scaled = sp.csr_array(matrix @ sp.diags_array(1.0 / unit))
+    share = w / w.sum()
+    mean = share @ scaled
+    apart, known = scaled.copy(), scaled.copy()
+    apart.data = (apart.data - mean[apart.indices]) ** 2
+    known.data = np.ones_like(known.data)
+    # The zeros lie as far from the mean as that is large.
+    variance = share @ apart + np.maximum(1.0 - share @ known, 0.0) * mean**2
+    scale = np.sqrt(variance) * unit
+    return mean * unit, np.where((low == high) | (scale == 0.0), 1.0, scale)

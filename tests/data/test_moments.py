@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from mercer.data.moments import Moments, moments_of
 from mercer.data.stream import stream_of
-from mercer.data.stream.moments import Moments, moments_of
 
 
 @pytest.fixture
