@@ -5,6 +5,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 MUTATE_ARGS ?=
 FUZZ_ARGS ?=
+DOCS_ARGS ?=
 
 VENV := .venv
 BENCH := .venv-bench
@@ -29,7 +30,7 @@ ALONE := OPENBLAS_NUM_THREADS=1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test peers lint fuzz sanitize bench mutate clean
+.PHONY: help demo test peers lint docs fuzz sanitize bench mutate clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -38,6 +39,7 @@ help:
 	@echo "make test      run the tests, with the default engine and with the NumPy engine"
 	@echo "make peers     run scikit-learn's own tests of its kernel machines against ours"
 	@echo "make lint      run ruff, mypy, import-linter and codespell"
+	@echo "make docs      build the site of guide, gallery and reference into build/docs"
 	@echo "make fuzz      try a million mutated expressions on the parser, and as many model files"
 	@echo "make sanitize  run the tests of native code with AddressSanitizer and UBSan"
 	@echo "make bench     run the benchmarks side by side with the peers"
@@ -62,6 +64,11 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/codespell
 
+# A broken link, a script that fails and a docstring that cannot be read are errors.
+docs: $(VENV)/.docs
+	$(ALONE) $(VENV)/bin/python -m sphinx -q -W --keep-going -d build/doctrees $(DOCS_ARGS) docs build/docs
+	@echo "build/docs/index.html"
+
 mutate: $(VENV)/.dev
 	$(VENV)/bin/python -m pip install -q setuptools wheel
 	$(VENV)/bin/python -m pip install -q --no-build-isolation -e ".[mutate]"
@@ -79,7 +86,7 @@ bench: $(BENCH)/.bench
 	$(BENCH)/bin/python benchmarks/run.py $(BENCH_ARGS)
 
 clean:
-	rm -rf $(VENV) $(BENCH) $(SANITIZE) build dist
+	rm -rf $(VENV) $(BENCH) $(SANITIZE) build dist docs/generated
 	rm -rf .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -101,6 +108,10 @@ $(VENV)/.mercer: $(NATIVE) $(VENV)/.tools
 
 $(VENV)/.dev: $(VENV)/.mercer
 	$(VENV)/bin/python -m pip install -q --no-build-isolation -e ".[test,lint]"
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.mercer
+	$(VENV)/bin/python -m pip install -q --no-build-isolation -e ".[docs]"
 	touch $@
 
 $(SANITIZE)/.sanitize: $(NATIVE) $(SANITIZE)/.tools
