@@ -218,6 +218,18 @@ def literal_docstring(app: object, what: str, name: str, value: object, options:
             lines[at] = literal(line)
 
 
+def own_signature(app: object, what: str, name: str, value: object, *rest: object) -> object:
+    """The arguments of the constructor, where a class looks at them before it takes them."""
+    if what != "class" or "__new__" not in {
+        key for base in value.__mro__[:-1] for key in vars(base)
+    }:
+        return None
+    signature = inspect.signature(value.__init__)
+    bare = [one.replace(annotation=one.empty) for one in signature.parameters.values()]
+    told = signature.replace(parameters=bare[1:], return_annotation=signature.empty)
+    return str(told), ""
+
+
 def in_order(script: str) -> int:
     """The place of a script in the gallery."""
     return GALLERY.index(Path(script).stem)
@@ -231,5 +243,6 @@ def in_the_site(app: object, page: str, text: list[str]) -> None:
 
 def setup(app: object) -> None:
     app.connect("source-read", in_the_site)
+    app.connect("autodoc-process-signature", own_signature)
     # Before numpydoc makes fields of the sections.
     app.connect("autodoc-process-docstring", literal_docstring, priority=400)

@@ -2,9 +2,10 @@
 How sure is a prediction?
 =========================
 
-An interval of 90 % should hold nine of ten new targets. ``predict_interval`` takes it from errors at
-rows that were left out, one at a time and without a second fit (jackknife+). It asks for no normal
-noise: the errors here have heavy tails. Between the two groups of rows and beyond them it widens.
+An interval of 90 % should hold nine of ten new targets. ``predict_interval`` takes it from errors
+at rows that were left out, one at a time and without a second fit (jackknife+). It asks for no
+normal noise: the errors here have heavy tails. Between the two groups of rows and beyond them it
+widens.
 
 The second panel repeats this on 100 new draws of the data, and counts how many of 200 new targets
 lie inside: about 90 % in the mean, while at least 80 % are promised whatever the distribution.

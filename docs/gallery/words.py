@@ -4,8 +4,8 @@ Words that are alike
 
 A kernel needs no numbers: two words are alike if they have pieces in common. ``Spectrum`` counts
 common runs of letters, ``Subsequence`` lets letters between them, ``EditDistance`` counts what has
-to be changed. Each makes a matrix of the same twelve words. Then a model learns from names of days and
-months which letters speak for German, and shows them.
+to be changed. Each makes a matrix of the same twelve words. Then a model learns from names of days
+and months which letters speak for German, and shows them.
 """
 
 import matplotlib.pyplot as plt
