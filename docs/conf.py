@@ -45,6 +45,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "reference.in_order",
     "download_all_examples": False,
     "remove_config_comments": True,
+    "capture_repr": (),
     "show_memory": False,
     "write_computation_times": False,
     "show_signature": False,

@@ -220,9 +220,8 @@ def literal_docstring(app: object, what: str, name: str, value: object, options:
 
 def own_signature(app: object, what: str, name: str, value: object, *rest: object) -> object:
     """The arguments of the constructor, where a class looks at them before it takes them."""
-    if what != "class" or "__new__" not in {
-        key for base in value.__mro__[:-1] for key in vars(base)
-    }:
+    made_by = getattr(getattr(value, "__new__", None), "__module__", None) or ""
+    if what != "class" or not made_by.startswith("mercer"):
         return None
     signature = inspect.signature(value.__init__)
     bare = [one.replace(annotation=one.empty) for one in signature.parameters.values()]
