@@ -33,6 +33,7 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 
 toc_object_entries_show_parents = "hide"
+maximum_signature_line_length = 88
 autodoc_typehints = "none"
 autodoc_preserve_defaults = True
 numpydoc_show_class_members = False
