@@ -33,8 +33,7 @@ price = worth + 60.0 * np.cos((houses["year"] - 1900) / 25) + rng.normal(0, 15, 
 houses.with_columns(price=price.round(1)).write_csv(folder / "houses.csv")
 
 # %%
-# The file as a person would give it, and the command. Its words go to standard error, as they would
-# in a terminal.
+# The command, and what it says: the progress, and then the result.
 
 line = "fit houses.csv --target price -o houses.mercer --report houses.html"
 done = subprocess.run(
