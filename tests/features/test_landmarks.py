@@ -5,6 +5,7 @@ import pytest
 
 from mercer import Gaussian, Linear, Spectrum
 from mercer.features import ExplicitMap, landmark_map
+from mercer.features.landmarks import clear
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 Z = np.random.default_rng(1).normal(size=(9, 3))
@@ -77,3 +78,36 @@ def test_features_take_the_place_of_the_entries(dtype, n):
     K = phi.entries(X[:n], dtype)
     assert np.shares_memory(phi.whitened(K), K)
     assert np.allclose(K, phi(X[:n]), rtol=0, atol=1e-5)
+
+
+def test_features_in_float32_are_right_where_entries_are_next_to_nothing(rng):
+    # Distances at which entries are anything from 1 to far below what float32 holds.
+    k, Z = Gaussian(1.0), rng.uniform(0.0, 40.0, (60, 1))
+    phi, taken = landmark_map(k, Z)
+    X = rng.uniform(0.0, 40.0, (200, 1))
+    F = phi.whitened(k(X, Z[taken]).astype(np.float32))
+    assert F.dtype == np.float32
+    assert np.allclose(F, phi(X), rtol=0, atol=100 * phi.single_error)
+
+
+def test_products_in_float32_meet_no_subnormal_numbers(rng):
+    k, Z = Gaussian(1.0), rng.uniform(0.0, 400.0, (60, 1))
+    phi, taken = landmark_map(k, Z)
+    K = k(rng.uniform(0.0, 400.0, (200, 1)), Z[taken]).astype(np.float32)
+    assert _subnormal(K).any() and _subnormal(phi.factor.astype(np.float32)).any()
+    phi.whitened(K)
+    assert not _subnormal(K).any()
+    assert not _subnormal(phi._single).any()
+
+
+def test_only_what_is_less_is_cleared():
+    A = np.array([[1e-3, -1e-3, 9e-4], [-9e-4, 1e-40, 0.0]], np.float32)
+    clear(A, 1e-3)
+    assert A.tolist() == [[np.float32(1e-3), -np.float32(1e-3), 0.0], [0.0, 0.0, 0.0]]
+    B = np.array([1e-40, 1e-37], np.float32)[None]
+    clear(B, 0.0)
+    assert B.tolist() == [[0.0, float(np.float32(1e-37))]]
+
+
+def _subnormal(A):
+    return (A != 0.0) & (np.abs(A) < np.finfo(A.dtype).tiny)
