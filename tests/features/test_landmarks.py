@@ -5,7 +5,7 @@ import pytest
 
 from mercer import Gaussian, Linear, Spectrum
 from mercer.features import ExplicitMap, landmark_map
-from mercer.features.landmarks import clear
+from mercer.features.landmarks import LandmarkMap, clear
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 Z = np.random.default_rng(1).normal(size=(9, 3))
@@ -85,28 +85,39 @@ def test_features_in_float32_are_right_where_entries_are_next_to_nothing(rng):
     k, Z = Gaussian(1.0), rng.uniform(0.0, 40.0, (60, 1))
     phi, taken = landmark_map(k, Z)
     X = rng.uniform(0.0, 40.0, (200, 1))
-    F = phi.whitened(k(X, Z[taken]).astype(np.float32))
+    F = phi.features_of(k(X, Z[taken]).astype(np.float32))
     assert F.dtype == np.float32
     assert np.allclose(F, phi(X), rtol=0, atol=100 * phi.single_error)
 
 
-def test_products_in_float32_meet_no_subnormal_numbers(rng):
-    k, Z = Gaussian(1.0), rng.uniform(0.0, 400.0, (60, 1))
-    phi, taken = landmark_map(k, Z)
-    K = k(rng.uniform(0.0, 400.0, (200, 1)), Z[taken]).astype(np.float32)
-    assert _subnormal(K).any() and _subnormal(phi.factor.astype(np.float32)).any()
-    phi.whitened(K)
-    assert not _subnormal(K).any()
+def test_products_of_features_meet_no_subnormal_numbers(rng):
+    # The rows of a line in steps of half a length scale, 200 of these long.
+    k, Z = Gaussian(1.0), np.arange(0.0, 200.0, 0.5)[:, None]
+    phi = LandmarkMap(k, Z, np.linalg.cholesky(k(Z)))
+    K = k(rng.uniform(0.0, 200.0, (200, 1)), Z).astype(np.float32)
+    assert _subnormal(K).any()
+    assert _subnormal(phi.factor.astype(np.float32)).any()
+    phi.features_of(K)
     assert not _subnormal(phi._single).any()
+    assert not _subnormal(K).any()
+    assert not _subnormal(landmark_map(k, Z)[0].factor).any()
 
 
-def test_only_what_is_less_is_cleared():
-    A = np.array([[1e-3, -1e-3, 9e-4], [-9e-4, 1e-40, 0.0]], np.float32)
-    clear(A, 1e-3)
-    assert A.tolist() == [[np.float32(1e-3), -np.float32(1e-3), 0.0], [0.0, 0.0, 0.0]]
-    B = np.array([1e-40, 1e-37], np.float32)[None]
-    clear(B, 0.0)
-    assert B.tolist() == [[0.0, float(np.float32(1e-37))]]
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_only_what_is_nothing_beside_a_size_is_cleared(dtype):
+    limits = np.finfo(dtype)
+    least = 1e-6 * limits.eps * 3.0
+    A = np.array([[3.0, -1.1 * least, 0.9 * least], [-0.9 * least, limits.tiny / 4, 0.0]], dtype)
+    expected = np.where(np.abs(A) > least, A, 0.0)
+    clear(A, 3.0)
+    assert np.array_equal(A, expected)
+    assert np.count_nonzero(A) == 2
+
+
+def test_without_a_size_only_subnormal_numbers_are_cleared():
+    A = np.array([[1e-40, -1e-37, 2e-38]], np.float32)
+    clear(A, 0.0)
+    assert A.tolist() == [[0.0, float(np.float32(-1e-37)), float(np.float32(2e-38))]]
 
 
 def _subnormal(A):

@@ -27,9 +27,8 @@ Array = NDArray[np.float64]
 # The least pivot beside the largest with which a factor without pivoting, in half the time, has as
 # many digits: errors of features are those of entries, divided by its root.
 PIVOT = 1e-8
-# What is nothing beside 1, and its square far above subnormal numbers: a millionth of a unit of
-# rounding of float32.
-NOTHING = 1e-6 * float(np.finfo(np.float32).eps)
+# What is nothing beside 1, in units of rounding: its square is far above subnormal numbers.
+NOTHING = 1e-6
 # Rows that tell whether entries in float32 are right.
 TRIED = 64
 
@@ -84,14 +83,16 @@ class LandmarkMap(FeatureMap):
         return evaluate(self.kernel.program, X, self.rows).astype(dtype, copy=False)
 
     def of_block(self, X: Any, dtype: Any = np.float64) -> Array:
-        return self.whitened(self.entries(X, dtype))
+        return self.features_of(self.entries(X, dtype))
+
+    def features_of(self, K: NDArray[Any]) -> Array:
+        """Return `whitened` entries, without those that are nothing beside k(z, z)."""
+        clear(K, self.least_root**2)
+        return self.whitened(K)
 
     def whitened(self, K: NDArray[Any]) -> Array:
         """Return K L^-T for rows K = k(X, Z), in the precision of K; K itself is overwritten."""
-        L = self.factor
-        if K.dtype == np.float32:
-            L = self._single
-            clear(K, NOTHING * self.least_root**2)
+        L = self._single if K.dtype == np.float32 else self.factor
         if len(K) == 1:
             # BLAS has a faster routine for one row.
             trsv = strsv if K.dtype == np.float32 else dtrsv
@@ -118,7 +119,7 @@ class LandmarkMap(FeatureMap):
     @cached_property
     def _single(self) -> NDArray[np.float32]:
         L = np.array(self.factor, np.float32, order="F")
-        clear(L.T, NOTHING * self.least_root)
+        clear(L.T, self.least_root)
         return L
 
     @cached_property
@@ -191,18 +192,19 @@ def pivoted_landmark_map(kernel: Kernel, rows: Any) -> tuple[LandmarkMap, NDArra
     return LandmarkMap(kernel, take_rows(rows, taken), L), taken
 
 
-def clear(A: NDArray[np.float32], least: float) -> None:
-    """Put zeros in the place of numbers of less than this size, and of subnormal ones.
+def clear(A: NDArray[Any], size: float) -> None:
+    """Put zeros in the place of numbers that are nothing beside this size, and of subnormal ones.
 
     Where a kernel decays it leaves such numbers by the thousand, of which products are subnormal:
     these take a processor a hundred times as long as others.
     """
-    bound = np.float32(max(least, float(np.finfo(np.float32).tiny)))
+    limits = np.finfo(A.dtype)
+    bound = A.dtype.type(max(NOTHING * float(limits.eps) * size, float(limits.tiny)))
 
     def run(rows: slice) -> None:
         for some in row_blocks(A[rows].shape, CACHE):
             part = A[rows][some]
-            np.copyto(part, np.float32(0.0), where=np.abs(part) < bound)
+            np.copyto(part, A.dtype.type(0.0), where=np.abs(part) < bound)
 
     in_threads(run, list(row_blocks(A.shape)))
 
@@ -300,4 +302,5 @@ def _core(kernel: Kernel, rows: Any) -> Array:
         raise ValueError(
             f"k(z, z) is zero at all landmarks by {kernel!r:.100}; choose others, or another kernel"
         )
+    clear(K.T, float(K.diagonal().min()))
     return K

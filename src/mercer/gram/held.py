@@ -14,7 +14,7 @@ from mercer.data.memory import gigabytes
 from mercer.data.stream import part_of
 from mercer.errors import MemoryLimitError
 from mercer.features import LandmarkMap
-from mercer.features.landmarks import NOTHING, clear
+from mercer.features.landmarks import clear
 from mercer.gram.gram import Array, Index, positions
 from mercer.gram.landmarks import LandmarkGram, block_entries
 from mercer.native.threads import in_threads
@@ -111,8 +111,7 @@ class HeldLandmarkGram(StoredLandmarkGram):
         F = np.empty((len(gram), gram.landmarks.n_features), dtype)
         for rows, block in LandmarkGram.feature_blocks(gram):
             F[rows] = block
-            if dtype == np.float32:
-                clear(F[rows], NOTHING * gram.landmarks.least_root)
+            clear(F[rows], gram.landmarks.least_root)
         return cls._holding(gram, F)
 
     def diagonal(self) -> Array:

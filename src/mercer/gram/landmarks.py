@@ -18,6 +18,7 @@ from mercer.features import LandmarkMap, factored_landmark_map, landmark_map
 from mercer.features.landmarks import (
     PIVOT,
     TRIED,
+    clear,
     factor_without,
     held_by_single,
     is_right_in_single,
@@ -135,7 +136,7 @@ class LandmarkGram(Gram):
         """Return F = K_nm L^-T of all rows in float32, each computed where it stays."""
         F = self.single_entries()
         for rows in row_blocks(F.shape, block_entries(self.steady_memory)):
-            self.landmarks.whitened(F[rows])
+            self.landmarks.features_of(F[rows])
         return F
 
     def feature_blocks(
@@ -143,7 +144,7 @@ class LandmarkGram(Gram):
     ) -> Iterator[tuple[slice, Array]]:
         """Yield F = K_nm L^-T of some rows at a time from one on, with where they stand."""
         for rows, K in self.cross_blocks(dtype, entries, first):
-            yield rows, self.landmarks.whitened(K)
+            yield rows, self.landmarks.features_of(K)
 
     def cross_product(self, V: Array) -> Array:
         """Return K_nm V in float64, the matrix never stored."""
@@ -253,6 +254,7 @@ class LandmarkGram(Gram):
         S, ones = np.zeros((size, m), dtype), np.zeros(size)
         entries = min(LARGE // 4, size * m)
         for rows, K in self.cross_blocks(dtype, entries):
+            clear(K, self.landmarks.least_root**2)
             random = np.random.default_rng([seed, rows.start])
             signs = random.choice([-1.0, 1.0], len(K)) * np.sqrt(weights[rows])
             K *= signs.astype(dtype)[:, None]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dgemv, ssyr, strsv
 
-from mercer.features.landmarks import NOTHING, clear
+from mercer.features.landmarks import clear
 from mercer.native.lapack import cholesky, square_of_factor
 from mercer.native.threads import in_threads
 
@@ -42,13 +42,13 @@ class CountedInverse:
         G, roots = np.empty(L.shape, np.float32, order="F"), np.sqrt(v)[:, None]
         # Columns that a thread scales at a time.
         some = 512
-        least = NOTHING * float(np.sqrt((v * np.einsum("ij,ij->i", L, L)).max()))
+        size = float(np.sqrt((v * np.einsum("ij,ij->i", L, L)).max()))
 
         def scale(j: int) -> None:
             below, columns = slice(j, None), slice(j, j + some)
             part = G[below, columns]
             np.multiply(L[below, columns], roots[below], out=part, casting="same_kind")
-            clear(part.T, least)
+            clear(part.T, size)
 
         in_threads(scale, range(0, len(L), some))
         square_of_factor(G)
