@@ -97,7 +97,8 @@ def test_float32_tiles_hold_no_subnormal_numbers_and_leave_callers_theirs(level,
     K = by_native(bind(compile_expression(t.exp(-t.squared_distance())), X, Z))[0]
     assert not ((K > 0) & (K < np.finfo(np.float32).tiny)).any()
     assert_allclose(K, np.where(exponents < 87, np.exp(-exponents), 0), rtol=1e-4, atol=2e-38)
-    assert np.float32(1e-20) * np.float32(1e-20) > 0
+    least = np.float32(1e-20) * np.float32(1e-20)
+    assert least > 0
 
 
 @pytest.mark.parametrize("width", [1, 3, 20])
