@@ -247,7 +247,8 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         splits = splits_or_none(self.cv, self.scoring, seen.X, targets, groups)
         given = (seen, targets, weights, is_weighted)
         search = self._search(run, kernels, *given, splits, copies)
-        kernels, alphas, search = self._candidates(kernels, search)
+        settings = self._settings(search.reader)
+        kernels, alphas, search = self._candidates(kernels, search, settings)
         search = search.leaving_a_fit(kernels, alphas)
         rounds = self._rounds(kernels, alphas, search)
         self._keep(rounds)
@@ -259,7 +260,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
                 "the best of those that were is fitted; raise time_limit, or give fewer kernels",
                 ConvergenceWarning,
             )
-        return search.by_landmarks or self._settings(search.reader)
+        return search.by_landmarks or settings
 
     def _planned(self, kernels: list[Kernel], X: Any, y: Any) -> Plan:
         y = np.zeros(n_rows(X)) if y is None else y
@@ -267,22 +268,23 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         splits = splits_or_none(self.cv, self.scoring, rows, targets, None)
         given = (Rows.checked(rows), targets, np.ones(len(targets)), False)
         search = self._search(Run(), kernels, *given, splits)
-        kernels, alphas, search = self._candidates(kernels, search)
+        settings = self._settings(search.reader)
+        kernels, alphas, search = self._candidates(kernels, search, settings)
         is_whole = self._is_whole(kernels, alphas, search)
         sample = None if is_whole else self._sample(kernels, alphas, search, np.inf)
-        return search.plan(sample, self._settings(search.reader), kernels, alphas)
+        return search.plan(sample, settings, kernels, alphas)
 
     def _candidates(
-        self, kernels: list[Kernel], search: Search
+        self, kernels: list[Kernel], search: Search, settings: Settings
     ) -> tuple[list[Kernel], list[Array], Search]:
         """Return kernels with numbers for parameters, their ridges, and the search by the plan."""
-        seen = search.seen
-        kernels = [kernel.resolved(seen, search.weights) for kernel in kernels]
+        rows = search.rows
+        kernels = [kernel.resolved(rows, search.weights) for kernel in kernels]
         if self.kernels is None:
             kernels = default_grid(kernels, search.X)
         kernels = [kernel.remembered() for kernel in kernels]
-        alphas = [ridges(self.alphas, k, seen, search.weights) for k in kernels]
-        return kernels, alphas, search.by_plan(self._settings(search.reader), kernels, alphas)
+        alphas = [ridges(self.alphas, k, rows, search.weights) for k in kernels]
+        return kernels, alphas, search.by_plan(settings, kernels, alphas)
 
     def predict(self, X: Any, **options: Any) -> Any:
         """Return f(x) + b at the rows `X`; the options are those of `KernelRidge.predict`."""

@@ -41,10 +41,10 @@ from mercer.selection.sources import (
 )
 from mercer.selection.splits import Splits
 from mercer.solvers import NystromRidge, RidgeProblem, Run
-from mercer.tiles import Rows as Seen
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
-Rows = NDArray[np.intp]
+Positions = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class Search:
 
     Parameters
     ----------
-    seen : Rows
+    rows : Rows
         The rows, of an array, CSR matrix, table or finished Gram matrix, with the views that the
         candidates have of them.
     y : array of shape (n, targets)
@@ -87,7 +87,7 @@ class Search:
     # Rows below which one kernel is not worth the threads of the BLAS.
     rows_for_threads: ClassVar[int] = 1000
 
-    seen: Seen
+    rows: Rows
     y: Array
     units: Array
     weights: Array
@@ -108,17 +108,17 @@ class Search:
     @property
     def X(self) -> Any:
         """The rows in the form in which they came."""
-        return self.seen.X
+        return self.rows.X
 
-    def on(self, rows: Rows) -> Search:
+    def on(self, index: Positions) -> Search:
         """Return the search on some of the rows."""
         return replace(
             self,
-            seen=Seen(training_subset(self.reader, self.X, rows), "X"),
-            y=self.y[rows],
-            weights=self.weights[rows],
-            copies=self.copies[rows],
-            splits=None if self.splits is None else self.splits.on(rows),
+            rows=Rows(training_subset(self.reader, self.X, index), "X"),
+            y=self.y[index],
+            weights=self.weights[index],
+            copies=self.copies[index],
+            splits=None if self.splits is None else self.splits.on(index),
         )
 
     def by_plan(
@@ -271,7 +271,7 @@ class Search:
         return self._without_entries(kernel, alphas)
 
     def _without_entries(self, kernel: Kernel, alphas: Array) -> FeatureSource | Chain | None:
-        return structured_source(kernel, self.seen, self.y, self.splits, len(alphas), self.memory)
+        return structured_source(kernel, self.rows, self.y, self.splits, len(alphas), self.memory)
 
     def _solved_with(self, kernel: Kernel) -> Kernel:
         """Return the kernel that an offset makes of one that is valid on sums of zero alone."""
@@ -287,7 +287,7 @@ class Search:
 
     def _entries(self, kernel: Kernel) -> EntrySource:
         k, needed = self._solved_with(kernel), entry_bytes(len(self), self.splits)
-        return EntrySource(k, self.X, unheld_gram_of(k, self.seen, self.memory), needed)
+        return EntrySource(k, self.X, unheld_gram_of(k, self.rows, self.memory), needed)
 
     def _scored(self, source: Source, kernel: Kernel, alphas: Array) -> Array:
         """Return the scores of a kernel; ridges with which it is singular have none."""
@@ -321,7 +321,7 @@ class Search:
         folds = [self._judged(errors[:, fold], tested[fold]) for fold in self.splits.folds]
         return np.stack(folds, axis=2)
 
-    def _judged(self, errors: Array, rows: Rows) -> Array:
+    def _judged(self, errors: Array, rows: Positions) -> Array:
         """Return the scores of errors at some rows, of shape (alphas, columns)."""
         X = training_subset(self.reader, self.X, rows)
         return self.scores(errors * self.units, X, self.y[rows] * self.units, self.weights[rows])

@@ -26,10 +26,10 @@ from mercer.selection.splits import Splits
 from mercer.solvers import ChainPath, FeaturePath, RidgePath
 from mercer.solvers.line.path import TOGETHER
 from mercer.solvers.lowrank.path import LandmarkPath
-from mercer.tiles import Rows as Seen
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
-Rows = NDArray[np.intp]
+Positions = NDArray[np.intp]
 
 ENTRY_BYTES = 8
 
@@ -46,7 +46,7 @@ class Fits(Protocol):
     def losses(self) -> Array:
         """Return the weighted mean of their squares, of shape (alphas, targets)."""
 
-    def leave_out(self, rows: Rows) -> Array:
+    def leave_out(self, rows: Positions) -> Array:
         """Return the errors of the rows held out together, of shape (alphas, rows, targets)."""
 
     def residuals(self) -> Array:
@@ -72,7 +72,7 @@ class Held(Protocol):
     def path(self, weights: Array, fit_intercept: bool) -> Path:
         """Return the path of all rows; what is held may be overwritten."""
 
-    def split(self, train: Rows, test: Rows) -> tuple[Held, Any]:
+    def split(self, train: Positions, test: Positions) -> tuple[Held, Any]:
         """Return what is held of some rows, and what `Fits.predicted` takes for others."""
 
     def by_identity(self, splits: Splits, alphas: int) -> bool:
@@ -99,7 +99,7 @@ class Entries:
     def path(self, weights: Array, fit_intercept: bool) -> Path:
         return RidgePath(self.K, weights, fit_intercept)
 
-    def split(self, train: Rows, test: Rows) -> tuple[Held, Any]:
+    def split(self, train: Positions, test: Positions) -> tuple[Held, Any]:
         return Entries(self.K[np.ix_(train, train)]), self.K[np.ix_(test, train)]
 
     def by_identity(self, splits: Splits, alphas: int) -> bool:
@@ -134,7 +134,7 @@ class Features:
     def path(self, weights: Array, fit_intercept: bool) -> Path:
         return FeaturePath(self.F, weights, fit_intercept, self.memory)
 
-    def split(self, train: Rows, test: Rows) -> tuple[Held, Any]:
+    def split(self, train: Positions, test: Positions) -> tuple[Held, Any]:
         return Features(self.F[train], self.memory), self.F[test]
 
     def by_identity(self, splits: Splits, alphas: int) -> bool:
@@ -165,7 +165,7 @@ class Landmarks:
     def path(self, weights: Array, fit_intercept: bool) -> Path:
         return LandmarkPath(self.gram, weights, fit_intercept)
 
-    def split(self, train: Rows, test: Rows) -> tuple[Held, Any]:
+    def split(self, train: Positions, test: Positions) -> tuple[Held, Any]:
         return Landmarks(self.gram.part(train)), self.gram.part(test)
 
     def by_identity(self, splits: Splits, alphas: int) -> bool:
@@ -223,7 +223,7 @@ class Chain:
     def path(self, weights: Array, fit_intercept: bool) -> Path:
         return ChainPath(self.gram, weights, fit_intercept)
 
-    def split(self, train: Rows, test: Rows) -> tuple[Held, Any]:
+    def split(self, train: Positions, test: Positions) -> tuple[Held, Any]:
         return replace(self, gram=self.gram.part(train)), self.gram.at(test)
 
     def by_identity(self, splits: Splits, alphas: int) -> bool:
@@ -253,7 +253,7 @@ def structured_source(
     if kernel.is_precomputed:
         return None
     n = len(y)
-    seen = Seen.of(X)
+    seen = Rows.of(X)
     p = None if kernel.feature_map is None else few_features(kernel, seen.X, n, memory)
     if p is not None:
         work = min(features_held_out((n, p), splits, alphas))

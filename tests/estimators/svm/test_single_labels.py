@@ -72,8 +72,8 @@ def test_a_far_origin_is_decided_in_float64(rows, rng, monkeypatch):
 
 
 def test_a_clear_winner_has_the_most_votes_however_the_others_err(rng):
-    scores, doubt = rng.normal(size=(500, 10)), np.full(10, 0.2)
-    winner, is_clear = clear_winners(scores, doubt, 5)
+    scores, error = rng.normal(size=(500, 10)), np.full(10, 0.2)
+    winner, is_clear = clear_winners(scores, error, 5)
     assert 0 < is_clear.sum() < 500
     for _ in range(20):
         other = scores + rng.uniform(-0.2, 0.2, size=scores.shape)

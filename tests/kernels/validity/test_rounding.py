@@ -16,7 +16,7 @@ from mercer.kernels import (
     Spectrum,
 )
 from mercer.kernels.validity.negative import direction
-from mercer.kernels.validity.rounding import _doubt, _map, entry_errors, form_error
+from mercer.kernels.validity.rounding import _map, _relative_error, entry_errors, form_error
 from mercer.tiles.twin import FUNCTIONS
 
 
@@ -80,10 +80,10 @@ def test_the_doubt_about_a_factor_covers_every_diagonal_within_the_bar():
     diagonal, error = np.array([1.0, 4.0, 0.3]), np.array([0.5, 1e-3, 0.2])
     inside = diagonal + error * np.linspace(-1.0, 1.0, 101)[:, None]
     off = np.abs(np.sqrt(diagonal / inside) - 1.0).max(axis=0)
-    doubt = _doubt(diagonal, error)
-    assert (doubt >= off[:, None] + off[None, :]).all()
+    relative = _relative_error(diagonal, error)
+    assert (relative >= off[:, None] + off[None, :]).all()
     each = error / (diagonal - error)
-    assert_allclose(doubt, each[:, None] + each[None, :])
+    assert_allclose(relative, each[:, None] + each[None, :])
 
 
 def test_a_factor_is_in_doubt_where_its_diagonal_may_vanish_and_in_none_where_it_is_not_positive():
@@ -92,7 +92,7 @@ def test_a_factor_is_in_doubt_where_its_diagonal_may_vanish_and_in_none_where_it
     # Positive for certain; of either sign; perhaps zero; at most zero, three times.
     each = np.array([0.0, np.inf, np.inf, 0.0, 0.0, 0.0])
     with np.errstate(divide="ignore", invalid="ignore"):
-        assert_allclose(np.diagonal(_doubt(diagonal, error)), 2.0 * each)
+        assert_allclose(np.diagonal(_relative_error(diagonal, error)), 2.0 * each)
 
 
 def test_the_bar_of_a_product_is_the_largest_that_the_bars_of_its_factors_allow(rng):
@@ -135,6 +135,6 @@ def test_steps_add_up_along_a_sum_with_factors(points):
 
 
 def test_a_diagonal_that_may_be_positive_is_in_doubt_and_one_that_is_surely_not_is_none():
-    doubt = _doubt(np.array([-0.1, -2.0, 1.0]), np.array([0.5, 0.5, 0.5]))
+    relative = _relative_error(np.array([-0.1, -2.0, 1.0]), np.array([0.5, 0.5, 0.5]))
     # The second is at most -1.5, and gives the factor zero without error.
-    assert_array_equal(doubt, [[np.inf, np.inf, np.inf], [np.inf, 0.0, 1.0], [np.inf, 1.0, 2.0]])
+    assert_array_equal(relative, [[np.inf, np.inf, np.inf], [np.inf, 0.0, 1.0], [np.inf, 1.0, 2.0]])

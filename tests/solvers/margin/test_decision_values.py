@@ -102,8 +102,8 @@ def test_only_rows_that_could_add_to_the_gap_are_computed_again(values, rng, mon
     known = rng.random(n) < 0.5
     values._is_exact[known] = True
     r = values.f + values.problem.offset(values.f) - values.problem.z
-    doubt = 2.0 * values.gram.single_error * np.abs(a).sum()
-    near = np.maximum(*values.problem.slopes(a, r)) > -doubt
+    error = 2.0 * values.gram.single_error * np.abs(a).sum()
+    near = np.maximum(*values.problem.slopes(a, r)) > -error
     asked = []
     monkeypatch.setattr(values, "_recompute", asked.append)
     values.certified()

@@ -26,7 +26,7 @@ def X(rng):
 
 
 def seeded(gram, problem, is_over=lambda: False):
-    return seeding.seed(gram, gram.single(), problem, is_over)
+    return seeding.low_rank_start(gram, gram.single(), problem, is_over)
 
 
 def classification(X, rng, C, fit_intercept=True):
@@ -47,7 +47,7 @@ def test_the_seed_is_feasible_and_near_the_optimum(X, rng, monkeypatch, C, fit_i
 
 
 def distances(kernel, X, problem):
-    """Return how far a seed is from the optimum at every row."""
+    """Return how far a start is from the optimum at every row."""
     gram, K = StreamedGram(kernel, X), kernel(X)
     exact = SMO(tol=1e-6).solve(gram, problem).coefficients[:, 0]
     f, g = K @ exact, K @ seeded(gram, problem).a
@@ -73,8 +73,8 @@ def test_doubtful_rows_are_those_that_the_optimum_leaves_between_their_bounds(X,
     problem = classification(X, rng, 1.0)
     found = seeded(StreamedGram(KERNEL, X), problem)
     exact = SMO(tol=1e-6).solve(StreamedGram(KERNEL, X), problem).coefficients[:, 0]
-    assert np.isin(np.flatnonzero(problem.free(exact)), found.doubtful).mean() > 0.9
-    assert len(found.doubtful) < 0.5 * len(X)
+    assert np.isin(np.flatnonzero(problem.free(exact)), found.active).mean() > 0.9
+    assert len(found.active) < 0.5 * len(X)
 
 
 def test_threads_change_no_bit_of_the_seed(X, rng, monkeypatch):
@@ -89,7 +89,7 @@ def test_threads_change_no_bit_of_the_seed(X, rng, monkeypatch):
 
     alone, together = found("1"), found("3")
     assert_array_equal(alone.a, together.a)
-    assert_array_equal(alone.doubtful, together.doubtful)
+    assert_array_equal(alone.active, together.active)
 
 
 def test_equal_targets_have_a_seed():

@@ -237,17 +237,17 @@ def test_float64_is_for_all_rows_that_float32_does_not_get_on_with(X, signs, mon
     assert [is_double for *_, is_double in seen] == [False] * 6 + [True]
 
 
-@pytest.mark.parametrize(
-    ("doubtful", "is_taken"), [(0, False), (1, True), (319, True), (320, False)]
-)
+@pytest.mark.parametrize(("active", "is_taken"), [(0, False), (1, True), (319, True), (320, False)])
 def test_a_seed_leaves_the_rows_in_doubt_unless_they_are_none_or_most(
-    X, signs, monkeypatch, doubtful, is_taken
+    X, signs, monkeypatch, active, is_taken
 ):
     problem = classification(signs)
     a = problem.feasible(np.where(X[:, 2] > 0.5, signs, 0.0))
-    rows = np.arange(doubtful)
+    rows = np.arange(active)
     monkeypatch.setattr(screening, "are_bounded", lambda *given: True)
-    monkeypatch.setattr(screening, "seed", lambda *given: seeding.Seed(a.copy(), rows))
+    monkeypatch.setattr(
+        screening, "low_rank_start", lambda *given: seeding.LowRankStart(a.copy(), rows)
+    )
     state = run_of(X, problem)
     found = Screening(state.values, state.run).start()
     assert_array_equal(state.values.a, a)

@@ -11,22 +11,22 @@ Array = NDArray[np.float64]
 
 
 def clear_winners(
-    scores: Array, doubt: Array, n_classes: int
+    scores: Array, error: Array, n_classes: int
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return who wins most pairs of classes, and whether it wins all of them by more than a doubt.
+    """Return who wins most pairs of classes, and whether it wins all by more than the error.
 
     Parameters
     ----------
     scores : array of shape (n, pairs)
         Positive for the first class of the pair.
-    doubt : array of shape (pairs,)
+    error : array of shape (pairs,)
         How far they may be off.
     n_classes : int
         The number of classes.
     """
     first, second = np.eye(n_classes, dtype=np.float32)[np.array(pairs_of(n_classes)).T]
-    wins = (scores > doubt).astype(np.float32) @ first
-    wins += (scores < -doubt).astype(np.float32) @ second
+    wins = (scores > error).astype(np.float32) @ first
+    wins += (scores < -error).astype(np.float32) @ second
     return wins.argmax(axis=1), wins.max(axis=1) == n_classes - 1
 
 

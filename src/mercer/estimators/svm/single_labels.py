@@ -13,7 +13,7 @@ from mercer.functions import DualFunction
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
-# The class of every row by its scores, and whether it is that of all scores as near as `doubt`.
+# The class of every row by its scores, and whether it is that of all scores as near as `error`.
 Clear = Callable[[Array, Array], tuple[Codes, NDArray[np.bool_]]]
 
 
@@ -49,10 +49,10 @@ def settled_classes(
         return exact(X)
     # How many times the largest error of a sample is granted to other rows.
     safety = 8.0
-    doubt = safety * function.single_error
+    error = safety * function.single_error
     classes, is_clear = np.empty(len(X), np.intp), np.empty(len(X), bool)
     for rows, some in single.blocks(X.astype(np.float32)):
-        classes[rows], is_clear[rows] = clear(some, doubt)
+        classes[rows], is_clear[rows] = clear(some, error)
     most = np.abs(function.rows).max()
     if X.max() > most or X.min() < -most:
         is_clear &= np.abs(X).max(axis=1) <= most

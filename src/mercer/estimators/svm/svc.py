@@ -342,14 +342,14 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
             return decided(scores[:, 0] if len(self.classes_) == 2 else scores)
         return decided((tally if self.break_ties else votes_of)(scores, len(self.classes_)))
 
-    def _clear(self, scores: Array, doubt: Array) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return the class of every row, and whether no scores as near as `doubt` say another."""
+    def _clear(self, scores: Array, error: Array) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return the class of every row, and whether no scores as near as `error` say another."""
         if self._is_by_pairs:
-            return clear_winners(scores, doubt, len(self.classes_))
+            return clear_winners(scores, error, len(self.classes_))
         if len(self.classes_) == 2:
-            return decided(scores[:, 0]), np.abs(scores[:, 0]) > doubt[0]
+            return decided(scores[:, 0]), np.abs(scores[:, 0]) > error[0]
         two = np.partition(scores, -2, axis=1)[:, -2:]
-        return decided(scores), two[:, 1] - two[:, 0] > 2.0 * doubt.max()
+        return decided(scores), two[:, 1] - two[:, 0] > 2.0 * error.max()
 
     @property
     def _is_by_pairs(self) -> bool:

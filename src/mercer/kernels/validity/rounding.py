@@ -72,7 +72,7 @@ def _run(
         value, error = _affine(first, step.a, step.b)
         scale = left[:, None] * right[None, :]
         if isinstance(bound.program.factors[step.second], Normalize):
-            error = error + np.abs(value) * _doubt(np.diagonal(value), np.diagonal(error))
+            error = error + np.abs(value) * _relative_error(np.diagonal(value), np.diagonal(error))
         return value * scale, error * np.abs(scale)
     second = slots[step.second]
     if step.operation == "add":
@@ -128,7 +128,7 @@ def _map(function: str, bar: Bar) -> Bar:
     return image, np.where(broken, np.inf, np.maximum(*ends))
 
 
-def _doubt(diagonal: Array, error: Array) -> Array:
+def _relative_error(diagonal: Array, error: Array) -> Array:
     """Return the relative error of the factors 1/sqrt(k(x, x)), for each pair of rows."""
     each = np.where(diagonal > error, error / (diagonal - error), np.inf)
     # A diagonal that is surely not positive gives the factor zero, without error.

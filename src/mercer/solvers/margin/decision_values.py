@@ -122,10 +122,10 @@ class Values:
             self.f += product
         self.a[rows] += change
 
-    def doubtful(self, offset: float, near: float) -> Rows:
-        """Return the rows that may have to move, all but those that are clearly at a bound.
+    def active(self, offset: float, near: float) -> Rows:
+        """Return the active set, all rows but those that are clearly at a bound.
 
-        Of the rows that are where they should be, the share `near` next to a kink may still move.
+        Of the rows that are where they should be, the share `near` next to a kink may still change.
         """
         up, down = self.problem.slopes(self.a, self.f + offset - self.problem.z)
         worst = np.maximum(up, down)
@@ -143,8 +143,8 @@ class Values:
         if not self._is_exact.all():
             b = self.problem.offset(self.f)
             up, down = self.problem.slopes(self.a, self.f + b - self.problem.z)
-            doubt = 2.0 * self.gram.single_error * self._largest(self.a)
-            wanted = ((self.a != 0.0) | (np.maximum(up, down) > -doubt)) & ~self._is_exact
+            error = 2.0 * self.gram.single_error * self._largest(self.a)
+            wanted = ((self.a != 0.0) | (np.maximum(up, down) > -error)) & ~self._is_exact
             if wanted.any():
                 self._recompute(wanted)
         return self.problem.proved(self.a, self.f, self.gram.diagonal())

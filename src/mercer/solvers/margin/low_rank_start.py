@@ -41,11 +41,11 @@ MULTIPLIED, READ = 1 << 19, 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Seed:
+class LowRankStart:
     """Feasible coefficients, and the rows at which they are next to a kink of the loss."""
 
     a: Array
-    doubtful: Rows
+    active: Rows
 
 
 def are_bounded(
@@ -83,9 +83,9 @@ def are_bounded(
     return bool(is_bound.mean() >= share)
 
 
-def seed(
+def low_rank_start(
     gram: Gram, single: Gram, problem: MarginProblem, is_over: Callable[[], bool]
-) -> Seed | None:
+) -> LowRankStart | None:
     """Return the solution of a margin problem with K = F F' + diag(rest), F of few columns.
 
     In w and b, f = F w + b, its loss is that of f + rest * a, where a_i is minus the slope of the
@@ -99,7 +99,7 @@ def seed(
     problem : MarginProblem
         The problem.
     is_over : callable
-        Asked before every step; True gives the seed up.
+        Asked before every step; True gives the start up.
 
     Returns None where there is no room, no time, or no definite copy of K in float32.
 
@@ -128,8 +128,8 @@ def _seed(
     chosen: Rows,
     some: Rows,
     is_over: Callable[[], bool],
-) -> Seed | None:
-    """Return the seed by rows that K is copied from, and rows that the way begins with."""
+) -> LowRankStart | None:
+    """Return the start by rows that K is copied from, and rows that the way begins with."""
     n = len(gram)
     diagonal = gram.diagonal().astype(np.float64)
     inverse = _inverse(gram.part(chosen).fresh())
@@ -156,7 +156,7 @@ def _seed(
     a = smooth.balanced(r) if problem.fit_intercept else smooth.coefficients(r)
     if not np.isfinite(a).all():
         return None
-    return Seed(a, smooth.near(r + smooth.rest * a))
+    return LowRankStart(a, smooth.near(r + smooth.rest * a))
 
 
 def _inverse(K: Array) -> Single:

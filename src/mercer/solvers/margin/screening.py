@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.solvers.margin.decision_values import Values
-from mercer.solvers.margin.low_rank_start import are_bounded, seed
+from mercer.solvers.margin.low_rank_start import are_bounded, low_rank_start
 from mercer.solvers.margin.problem import Gap
 from mercer.solvers.run import Run
 
@@ -18,7 +18,7 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Screening:
-    """The rows that there is doubt about, the active set, while all others keep their coefficient.
+    """Shrinking: the active set of rows, while all others keep their coefficient.
 
     Rows far from the kinks of the loss have a coefficient at its bound, and stay there. Where the
     active rows are most of all, all are: None stands for them.
@@ -38,7 +38,7 @@ class Screening:
     # Rows from which on it pays: a tube leaves few rows that are clearly at a bound.
     least_rows: ClassVar[int] = 8192
     least_rows_in_tube: ClassVar[int] = 20_000
-    # The share of the rows that are at a bound, next to a kink of the loss, that count as doubtful.
+    # The share of the rows that are at a bound, next to a kink of the loss, that count as active.
     near_share: ClassVar[float] = 0.05
     # The share of the rows beyond which all are active.
     most_active: ClassVar[float] = 0.8
@@ -55,7 +55,7 @@ class Screening:
     run: Run
 
     def start(self) -> Rows | None:
-        """Start from the solution for a low-rank copy of K; return the rows that are in doubt then.
+        """Start from the solution for a low-rank copy of K; return the active set then.
 
         At these alone f is computed.
         """
@@ -64,22 +64,24 @@ class Screening:
         with self.run.guarded(lambda: False):
             pays = are_bounded(values.single, values.problem, self.run)
             start = (
-                seed(values.gram, values.single, values.problem, self.run.is_over) if pays else None
+                low_rank_start(values.gram, values.single, values.problem, self.run.is_over)
+                if pays
+                else None
             )
             if start is None:
                 return None
-            values.start(start.a, start.doubtful)
-            if 0 < len(start.doubtful) < self.most_active * n:
-                return start.doubtful
+            values.start(start.a, start.active)
+            if 0 < len(start.active) < self.most_active * n:
+                return start.active
             values.add(np.arange(n), np.zeros(n))
             return None
         # The start is given up.
         values.reset()
         return None
 
-    def doubtful(self, gap: Gap) -> Rows | None:
-        """Return the rows that may have to move: not those clearly at a bound."""
-        active = self.values.doubtful(gap.offset, self.near_share)
+    def active(self, gap: Gap) -> Rows | None:
+        """Return the active set: not the rows clearly at a bound."""
+        active = self.values.active(gap.offset, self.near_share)
         return active if len(active) < self.most_active * len(self.values.a) else None
 
     def has_more(self, gap: float, before: float, tol: float, active: Rows | None) -> bool:

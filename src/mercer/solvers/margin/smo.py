@@ -264,7 +264,7 @@ class _State:
 
     def _doubtful(self, gap: Gap) -> Rows | None:
         """Return the rows that may have to move, or None for all."""
-        return None if self.screening is None else self.screening.doubtful(gap)
+        return None if self.screening is None else self.screening.active(gap)
 
     def _polish(self, gap: Gap) -> None:
         """Find the last digits, which few rows give for little."""
