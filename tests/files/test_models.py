@@ -7,6 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -234,6 +235,22 @@ def test_sparse_and_text_rows_stay_what_they_are(path):
     assert type(mercer.load(path).X_fit_) is type(CSR)
     mercer.save(mercer.KernelRidge("spectrum(2)").fit(TEXTS, Y), path)
     assert list(mercer.load(path).X_fit_) == TEXTS
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        mercer.KernelRidge("spectrum(k=2)"),
+        mercer.KernelRidge("spectrum(k=2)", solver="primal"),
+        mercer.KernelLogisticRegression("spectrum(k=2)"),
+        mercer.KernelSVC("spectrum(k=2)"),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_model_of_texts_without_a_single_k_gram_is_loaded_again(path, model):
+    model.fit(["", "a", "b", ""], [0, 0, 1, 1])
+    mercer.save(model, path)
+    assert_array_equal(mercer.load(path).predict(["a", "abc"]), model.predict(["a", "abc"]))
 
 
 def test_nobody_can_write_into_the_arrays_of_a_loaded_model(path):

@@ -66,7 +66,10 @@ def _used(M: sp.csr_array) -> NDArray[np.int64]:
 
 
 def narrowed(M: sp.csr_array, columns: NDArray[np.int64]) -> sp.csr_array:
-    """Return these columns of a matrix, given in ascending order; entries in others are dropped."""
+    """Return these columns of a matrix, given in ascending order; entries in others are dropped.
+
+    Where none are given there is one without an entry.
+    """
     places = np.searchsorted(columns, M.indices)
     kept = places < len(columns)
     kept[kept] = columns[places[kept]] == M.indices[kept]

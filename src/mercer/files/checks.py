@@ -68,7 +68,8 @@ def _pairs(f: PairFunction) -> None:
 def _primal(f: PrimalFunction) -> None:
     _function(f)
     _check_ascending(f.columns, "columns")
-    if f.columns is not None and len(f.columns) != len(f.coefficients):
+    # Of no columns at all, as of texts without a k-gram, `narrowed` keeps one without an entry.
+    if f.columns is not None and max(len(f.columns), 1) != len(f.coefficients):
         raise ModelFileError("a function has other features than weights of features")
 
 
