@@ -248,6 +248,17 @@ def column_values(X: Any) -> list[tuple[str, Any]]:
     return [(series.name, _array(series)) for series in table_series(X)]
 
 
+def in_double(X: Any) -> Any:
+    """Return a table whose numbers of single precision, if there are any, are float64."""
+    if isinstance(X, Mapping):
+        return X
+    import narwhals as nw
+
+    frame = _frame(X)
+    single = [name for name, dtype in frame.schema.items() if dtype == nw.Float32]
+    return frame.with_columns(nw.col(*single).cast(nw.Float64)).to_native() if single else X
+
+
 def as_seconds(array: NDArray[Any]) -> NDArray[Any]:
     """Return durations as seconds, NaN where one is missing, and other values as they are."""
     if array.dtype.kind == "m":

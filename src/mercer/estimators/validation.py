@@ -31,6 +31,7 @@ from mercer.data.checks import (
 from mercer.data.columns import (
     as_seconds,
     column_names,
+    in_double,
     is_table,
     n_rows,
     select_columns,
@@ -319,6 +320,8 @@ def _kept(kernel: Kernel, X: Any) -> Any:
         for name in sorted(columns_of(kernel, "sequences")):
             # Refuses a row that is none, by its number among all rows and not in a sample of them.
             as_sequences(select_columns(X, [name]))
+        # As numbers of matrices are: rounding of float32 is no eigenvalue below a small penalty.
+        X = in_double(X)
     if not _holds_sequences(kernel, X):
         return X
     rows = sequence_rows(X)

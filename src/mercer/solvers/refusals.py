@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,11 +76,15 @@ def indefinite_along(gram: Gram, c: Array, few: int = 2048) -> IndefiniteKernelE
     return indefinite(c, value, magnitude, len(c), gram.entry_error)
 
 
-def singular(alpha: float, n: int, largest: float) -> SingularSystemError:
-    """Return the refusal of a ridge that is lost beside a K with this largest diagonal entry."""
+def singular(alpha: float, n: int, largest: float, dtype: Any = np.float64) -> SingularSystemError:
+    """Return the refusal of a ridge that is lost beside a K with this largest diagonal entry.
+
+    `dtype` is that of the entries of K.
+    """
+    unit = float(np.finfo(dtype).eps)
     return SingularSystemError(
         f"K + alpha W^-1 is singular to working precision at alpha = {alpha:g}; raise alpha "
-        f"(rounding alone asks for {10 * n * EPS * largest:.1g}) or drop repeated rows"
+        f"(rounding alone asks for {10 * n * unit * largest:.1g}) or drop repeated rows"
     )
 
 

@@ -192,5 +192,5 @@ def _factored(gram: Gram, index: NDArray[np.intp], A: Array, alpha: float) -> Ar
         A = A + units * EPS * len(A) * largest * np.eye(len(A))
         factor, order = dpotrf(A, lower=1, clean=0)
         if order:
-            raise singular(alpha, len(gram), largest)
+            raise singular(alpha, len(gram), largest, gram.dtype)
     return np.asarray(factor)

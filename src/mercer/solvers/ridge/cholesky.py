@@ -103,7 +103,7 @@ class Cholesky(RidgeSolver):
         answer, roots = Answer.like(problem), np.sqrt(problem.weights)[:, None]
         steps = 0
         for alpha, targets in problem.by_alpha():
-            factored(matrix, alpha, problem.weights)
+            factored(gram, matrix, alpha, problem.weights)
             part, K = problem.of_targets(targets), matrix.gram_product
             system = Bordered.solve(matrix, part.unpenalised, part.y)
             size = (matrix.diagonal + matrix.shift).max()
@@ -281,22 +281,24 @@ def is_large(problem: RidgeProblem, r: Array, a: Array, size: Array | float, tol
     return not (relative(weighted, problem.sizes) <= tol).all()
 
 
-def factored(matrix: TwoTriangles, alpha: float, weights: Array) -> None:
+def factored(gram: Gram, matrix: TwoTriangles, alpha: float, weights: Array) -> None:
     """Factor K + alpha W^-1, or raise the error that a failure stands for."""
     order = matrix.factor(alpha / weights)
     if order > 0 or not np.isfinite(matrix.diagonal).all():
         _check_entries(matrix)
-        raise _indefinite(matrix, order) or singular(alpha, len(matrix), matrix.largest)
+        raise _indefinite(gram, matrix, order) or singular(
+            alpha, len(matrix), matrix.largest, gram.dtype
+        )
     if alpha == 0.0 and (rcond := matrix.reciprocal_condition()) < EPS:
         raise not_invertible(rcond)
 
 
-def _indefinite(matrix: TwoTriangles, order: int) -> IndefiniteKernelError | None:
+def _indefinite(gram: Gram, matrix: TwoTriangles, order: int) -> IndefiniteKernelError | None:
     """Return the refusal of K where the failed minor shows that it is indefinite."""
     c = matrix.negative_direction(order)
     value = float(c @ matrix.gram_product(c[:, None])[:, 0])
     magnitude = float(np.abs(c) @ matrix.absolute_product(np.abs(c)))
-    return indefinite(c, value, magnitude, int(np.flatnonzero(c)[-1]) + 1)
+    return indefinite(c, value, magnitude, int(np.flatnonzero(c)[-1]) + 1, gram.entry_error)
 
 
 def _check_entries(matrix: TwoTriangles) -> None:

@@ -189,7 +189,7 @@ def _no_worse_than_an_offset(system: Bordered, r: Array, y: Array) -> tuple[Arra
 def _refusal(gram: Gram, c: Array, alpha: float) -> ValueError:
     """Return the error that a direction of no positive curvature stands for."""
     largest = float(gram.diagonal().max())
-    return indefinite_along(gram, c) or singular(alpha, len(gram), largest)
+    return indefinite_along(gram, c) or singular(alpha, len(gram), largest, gram.dtype)
 
 
 def _overflow(gram: Gram, alpha: float) -> KernelOverflowError:

@@ -149,4 +149,4 @@ def _check_positive(spectrum: Spectrum, ridges: Array, gram: Gram) -> None:
         raise refusal
     if alpha == 0.0:
         raise not_invertible(max(low, 0.0) / high if high > 0.0 else 0.0)
-    raise singular(alpha, len(gram), float(gram.diagonal().max()))
+    raise singular(alpha, len(gram), float(gram.diagonal().max()), gram.dtype)

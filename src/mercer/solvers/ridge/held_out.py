@@ -57,7 +57,7 @@ def leave_one_out(gram: Gram, problem: RidgeProblem) -> LeftOut:
     matrix = TwoTriangles(gram.fresh())
     found = LeftOut(np.empty_like(problem.y), np.empty_like(problem.y))
     for alpha, targets in problem.by_alpha():
-        factored(matrix, alpha, problem.weights)
+        factored(gram, matrix, alpha, problem.weights)
         system = Bordered.solve(matrix, problem.unpenalised, problem.y[:, targets])
         diagonal = matrix.inverse_diagonal() - system.offset_diagonal()
         found.residuals[:, targets] = held_out(system.a, diagonal)
@@ -170,7 +170,7 @@ class Smoother(LinearSmoother):
         """Yield the smoother of every distinct alpha."""
         matrix = TwoTriangles(gram.fresh())
         for alpha, targets in problem.by_alpha():
-            factored(matrix, alpha, problem.weights)
+            factored(gram, matrix, alpha, problem.weights)
             system = Bordered.solve(matrix, problem.unpenalised, problem.y[:, targets])
             yield cls(gram, system, targets)
 

@@ -69,7 +69,7 @@ class _Factor:
         # LAPACK counts along columns, and a symmetric matrix is its transpose.
         self._factor, self._pivots, order = dsytrf(A.T, lower=1, overwrite_a=1)
         if order > 0 or dsycon(self._factor, self._pivots, norm, lower=1)[0] < EPS:
-            raise singular(alpha, len(A), float(np.abs(gram.diagonal()).max()))
+            raise singular(alpha, len(A), float(np.abs(gram.diagonal()).max()), gram.dtype)
 
     def solve(self, V: Array) -> Array:
         return np.asarray(dsytrs(self._factor, self._pivots, V, lower=1)[0])
