@@ -1,9 +1,10 @@
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from mercer.data.distinct import distinct_sample
+from mercer.data.distinct import distinct_sample, row_numbers
 
 
 @pytest.fixture
@@ -47,3 +48,10 @@ def test_no_rows_give_no_sample():
 def test_texts_have_a_sample_too():
     texts = ["b", "a", "b", "c"]
     assert [texts[i] for i in distinct_sample(texts, 2)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("cells", [[[1, 2], [1], [1, 2]], [(1,), None, (1,)]], ids=["", "gaps"])
+def test_cells_of_a_table_may_be_lists(cells):
+    table = pd.DataFrame({"a": [1.0, 1.0, 1.0], "b": cells})
+    first, second, third = row_numbers(table)
+    assert first == third != second

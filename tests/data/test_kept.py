@@ -18,8 +18,10 @@ def test_rows_are_had_back_from_their_state(X):
     if X is not ROWS["arrays of tokens"]:
         assert type(again) is type(X)
         assert same_rows(X, again)
-    if X is ROWS["whole categories"]:
+    if X is ROWS["whole categories"] or X is ROWS["zoned"]:
         assert again.dtypes.equals(X.dtypes)
+    if X is ROWS["zoned polars"] or X is ROWS["zoned pyarrow"]:
+        assert again.schema == X.schema
 
 
 def test_rows_without_a_form_have_no_state():
@@ -27,6 +29,21 @@ def test_rows_without_a_form_have_no_state():
         rows_state(pd.Series(["a"]))
     with pytest.raises(ValueError, match="got 'graph'"):
         rows_from_state({"kind": "graph"})
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("zone", ["nowhere", "../etc", 3, ""])
+def test_a_time_zone_that_is_none_makes_no_table(library, zone):
+    state = {"kind": "table", "library": library, "names": ["day"]}
+    state |= {"column0": np.array(["2024-05-03T12"], "M8[us]"), "column0.zone": zone}
+    with pytest.raises((ValueError, TypeError)):
+        rows_from_state(state)
+
+
+def test_a_time_zone_of_numbers_makes_no_table():
+    state = {"kind": "table", "library": "pandas", "names": ["n"], "column0": np.arange(3.0)}
+    with pytest.raises(ValueError, match="column 'n' has the time zone UTC and no dates"):
+        rows_from_state(state | {"column0.zone": "UTC"})
 
 
 def test_rows_differ_by_one_value():

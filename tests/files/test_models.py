@@ -1,11 +1,13 @@
 """A model that was saved and loaded answers as before."""
 
+import datetime
 import os
 import subprocess
 import sys
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator
@@ -235,6 +237,22 @@ def test_sparse_and_text_rows_stay_what_they_are(path):
     assert type(mercer.load(path).X_fit_) is type(CSR)
     mercer.save(mercer.KernelRidge("spectrum(2)").fit(TEXTS, Y), path)
     assert list(mercer.load(path).X_fit_) == TEXTS
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        pd.date_range("2024-01-30", periods=9, tz="Europe/Berlin"),
+        [datetime.time(hour, 30) for hour in range(9)],
+    ],
+    ids=["on the clock of a zone", "times of the day"],
+)
+def test_a_model_of_a_table_with_dates_is_loaded_again(path, dates):
+    table = pd.DataFrame({"at": dates, "x": np.arange(9.0)})
+    model = mercer.KernelRidge("auto").fit(table, table.x)
+    assert "calendar" in str(model.kernel_)
+    mercer.save(model, path)
+    assert_array_equal(mercer.load(path).predict(table), model.predict(table))
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,9 @@ TABLES = {
     "polars": pl.DataFrame(COLUMNS),
     "enum": pl.DataFrame({"site": ["a", "b", "a"]}, {"site": pl.Enum(["b", "a"])}),
     "pyarrow": pa.table(COLUMNS),
+    "zoned": pd.DataFrame({"day": pd.Series(DAYS).dt.tz_localize("Europe/Berlin")}),
+    "zoned polars": pl.DataFrame({"day": DAYS}, {"day": pl.Datetime("us", "America/New_York")}),
+    "zoned pyarrow": pa.table({"day": pa.array(DAYS, pa.timestamp("us", "UTC"))}),
     "mapping": {"age": np.arange(3.0), "site": ["a", "b", "c"]},
 }
 ROWS = {

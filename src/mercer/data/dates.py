@@ -85,7 +85,7 @@ def _from_objects(title: str, values: list[Any], zone: str | None) -> Dates:
     known = [(i, value) for i, value in enumerate(values) if not is_missing(value)]
     own = next((str(v.tzinfo) for _, v in known if getattr(v, "tzinfo", None) is not None), "")
     _check_zone(title, own, zone)
-    clock = _clock(zone or own) if own else None
+    clock = clock_of(zone or own) if own else None
     moments = np.full(len(values), np.datetime64("NaT"), MICROSECONDS)
     for i, value in known:
         moments[i] = _moment(title, i, value, clock)
@@ -121,7 +121,8 @@ def _check_zone(title: str, own: str, wanted: str | None) -> None:
     )
 
 
-def _clock(zone: str) -> dt.tzinfo:
+def clock_of(zone: str) -> dt.tzinfo:
+    """Return the clock of a time zone, by its name or by its distance from UTC."""
     offset = OFFSET.fullmatch(zone)
     if offset is not None:
         sign = -1 if offset[1] == "-" else 1

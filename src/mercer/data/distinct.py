@@ -55,10 +55,17 @@ def _keys(X: Any) -> NDArray[Any]:
     if isinstance(X, list):
         return np.array([repr(row) for row in X])
     if is_table(X):
-        columns = [np.asarray(values).astype(str) for _, values in column_values(X)]
+        columns = [_texts(np.asarray(values)) for _, values in column_values(X)]
         codes = [np.unique(values, return_inverse=True)[1] for values in columns]
         X = np.column_stack(codes).astype(np.float64)
     return _row_hashes(X)
+
+
+def _texts(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the cells of a column as text; some may be lists, which NumPy takes for rows."""
+    if values.dtype == object and values.ndim == 1:
+        return np.array([str(value) for value in values.tolist()])
+    return values.astype(str)
 
 
 def _row_hashes(X: Matrix) -> Hashes:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.data.categories import is_missing
 from mercer.data.columns import column_names, column_values, is_table
+from mercer.data.dates import clock_of
 
 # Plain values and arrays by name.
 State = dict[str, Any]
@@ -63,7 +64,8 @@ def rows_state(X: Any) -> State:
     """Return rows as arrays and plain values by name, from which `rows_from_state` makes them.
 
     Arrays and the vectors of CSR matrices stay as they are. Sequences are a list of texts or of
-    lists of tokens. Of a table every column is an array of numbers or times, or a list of texts.
+    lists of tokens. Of a table every column is an array of numbers or times, or a list of texts;
+    moments on the clock of a time zone are those of UTC, with the name of the zone.
     """
     if isinstance(X, np.ndarray) and X.dtype != object:
         return {"kind": "array", "values": X}
@@ -90,18 +92,21 @@ def _table_state(X: Any) -> State:
         values.flags.writeable = False
         is_text = values.dtype == object or values.dtype.kind == "U"
         state[f"column{i}"] = values.tolist() if is_text else values
-        if _is_categorical(X, name):
-            state[f"column{i}.is_categorical"] = True
+        state |= {f"column{i}.{key}": value for key, value in _form_of(X, name).items()}
     return state
 
 
-def _is_categorical(X: Any, name: str) -> bool:
+def _form_of(X: Any, name: str) -> State:
+    """Return what the values of a column do not tell: that they are categories, or their zone."""
     if isinstance(X, Mapping):
-        return False
+        return {}
     import narwhals as nw
 
     dtype = nw.from_native(X, eager_only=True).get_column(name).dtype
-    return dtype in (nw.Categorical, nw.Enum)
+    if dtype in (nw.Categorical, nw.Enum):
+        return {"is_categorical": True}
+    zone = getattr(dtype, "time_zone", None)
+    return {} if zone is None else {"zone": zone}
 
 
 def rows_from_state(state: State) -> Any:
@@ -126,4 +131,22 @@ def rows_from_state(state: State) -> Any:
     ]
     if categorical:
         frame = frame.with_columns(nw.col(*categorical).cast(nw.Categorical))
+    zones = {name: state.get(f"column{i}.zone") for i, name in enumerate(state["names"])}
+    for name, zone in zones.items():
+        if zone is not None:
+            frame = frame.with_columns(_on_clock(frame.get_column(name), zone))
     return frame.to_native()
+
+
+def _on_clock(series: Any, zone: str) -> Any:
+    """Return moments of UTC, a series of narwhals, on the clock of a zone."""
+    import narwhals as nw
+
+    # Refuses what is no zone, which every library words in its own way.
+    clock_of(zone)
+    if series.dtype != nw.Datetime:
+        raise ValueError(f"column {series.name!r:.40} has the time zone {zone} and no dates")
+    try:
+        return series.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+    except nw.exceptions.NarwhalsError as error:
+        raise ValueError(f"column {series.name!r:.40}: {error}") from None

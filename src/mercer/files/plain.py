@@ -1,13 +1,14 @@
 """Values of Python that JSON has no form for, as texts.
 
-Such values are the classes of labels and the categories of columns: dates, decimal numbers, bytes.
+Such values are the classes of labels and the categories of columns: dates, times of the day,
+decimal numbers, bytes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -29,6 +30,9 @@ def text_of(value: Any) -> dict[str, str] | None:
     # Those of pandas may have nanoseconds, which no datetime has.
     if isinstance(value, datetime) and not getattr(value, "nanosecond", 0):
         return {"datetime": value.isoformat()}
+    # Of one with a zone nothing is known before there is a day.
+    if type(value) is time and value.tzinfo is None:
+        return {"time": value.isoformat()}
     if type(value) is timedelta:
         return {"timedelta": f"{value.days} {value.seconds} {value.microseconds}"}
     if type(value) is Decimal:
@@ -65,6 +69,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "bytes": bytes.fromhex,
     "date": date.fromisoformat,
     "datetime": datetime.fromisoformat,
+    "time": time.fromisoformat,
     "timedelta": _timedelta,
     "decimal": Decimal,
 }
