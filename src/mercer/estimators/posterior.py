@@ -30,6 +30,7 @@ from mercer.native.lapack import one_blas_thread
 from mercer.solvers import Approximation, Certificate, RidgeProblem, Run, Solution
 from mercer.solvers.contract import FEW_ROWS
 from mercer.solvers.lowrank.sampled import sampled_residuals
+from mercer.solvers.ridge.growth import growth
 from mercer.solvers.ridge.held_out import leave_one_out, less_one, smoothers
 from mercer.solvers.ridge.jackknife import (
     TargetVariance,
@@ -124,7 +125,8 @@ class RidgePosterior(KernelMachine):
         of exchangeable rows of equal weight, with one kernel that the targets did not choose, and
         of about `coverage` in practice. No fit is repeated. Errors count in units of the standard
         deviation of a target by the fit without its row, so that intervals are wider where training
-        rows tell little: between and beyond their numbers, and at categories that none has. Rows
+        rows tell little: between and beyond their numbers, and at categories that none has; how
+        much wider is told by errors where slices of the columns of training rows are left out. Rows
         that miss the same cells as 30 training rows or more, or as many as the coverage needs, have
         the intervals that these tell: what is promised of all rows holds for each such group. Rows
         of a rarer pattern have the widest of those that training rows tell which miss one cell of
@@ -197,9 +199,7 @@ class RidgePosterior(KernelMachine):
             return [(np.arange(n_rows(X)), [np.arange(len(self._problem_.y))])]
         # Rows of which ranks mean something, and twice as many as make both ends finite.
         least = max(30, int(np.ceil(2.0 / (1.0 - coverage))))
-        is_exact = self.approximation_ is None
-        rows = self.X_fit_ if is_exact else self._gram_by_landmarks().X
-        return alike_in_gaps(used_rows(self.kernel_, rows, self._used_), X, least)
+        return alike_in_gaps(self._training_rows(), X, least)
 
     def _deviation(self, X: Any) -> Array:
         """Return the posterior standard deviation of f(x) + b at checked rows, (n, targets)."""
@@ -268,10 +268,21 @@ class RidgePosterior(KernelMachine):
         if not hasattr(self, "_variance_cache"):
             gram = self._gram()
             left_out = leave_one_out(gram, self._problem_)
-            self._variance_cache = TargetVariance.of(
-                left_out, self._problem_, gram.residual_diagonal()
-            )
+            told = (left_out, self._problem_, gram.residual_diagonal())
+            self._variance_cache = TargetVariance.of(*told, self._growth())
         return self._variance_cache
+
+    def _growth(self) -> Array:
+        """Return the factor of posterior variances far from training rows, (targets,)."""
+        if self.kernel_.is_precomputed:
+            return np.ones(self._problem_.y.shape[1])
+        return growth(self.kernel_, self._training_rows(), self._problem_, self.memory)
+
+    def _training_rows(self) -> Any:
+        """Return the training rows in use, of landmark models too."""
+        is_exact = self.approximation_ is None
+        rows = self.X_fit_ if is_exact else self._gram_by_landmarks().X
+        return used_rows(self.kernel_, rows, self._used_)
 
     def _smoothers(self) -> Any:
         """Return the smoothers; kept where there is one only, since each needs its own factor."""

@@ -18,7 +18,7 @@ from mercer.errors import (
 )
 from mercer.kernels import from_sklearn, recentred
 from mercer.solvers import ConjugateGradient
-from refits import jackknife_plus
+from refits import growth_of, jackknife_plus
 from witnesses import recheck
 
 # Sums with valid kernels, multiples, on columns and after maps.
@@ -225,9 +225,10 @@ def test_intervals_equal_the_jackknife_plus_of_refits(rng):
         rest = np.arange(25) != i
         other = KernelRidge(AdditiveChi2(), 0.3).fit(X[rest], y[rest])
         told.append(other.predict(np.vstack([X[i], new]), return_std=True))
-    found = KernelRidge(AdditiveChi2(), 0.3).fit(X, y).predict_interval(new, coverage=0.8)
+    model = KernelRidge(AdditiveChi2(), 0.3).fit(X, y)
+    found, factor = model.predict_interval(new, coverage=0.8), growth_of(model.kernel_, X, y, 0.3)
     # Ranks floor(0.2 * 26) = 5 and ceil(0.8 * 26) = 21.
-    assert_allclose(found, jackknife_plus(told, y, 0.3, (5, 21)), rtol=1e-8)
+    assert_allclose(found, jackknife_plus(told, y, 0.3, (5, 21), factor), rtol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from mercer.estimators import KernelRidge
 from mercer.kernels import Exponential, Gaussian, Laplacian, Sobolev
 from mercer.solvers import Banded, Cholesky
-from refits import jackknife_plus
+from refits import growth_of, jackknife_plus
 
 KERNELS = [
     Sobolev(),
@@ -167,7 +167,8 @@ def test_intervals_are_those_of_refits_without_every_row(X, y, kernel, fit_inter
         told.append(one.predict(np.vstack([X[i], new]), return_std=True))
     found = model.predict_interval(new, coverage=0.8)
     # With the noise of a mean weight.
-    expected = jackknife_plus(told, y, 0.1 / weights.mean(), (5, 21))
+    factor = growth_of(model.kernel_, X, y, 0.1, weights, fit_intercept)
+    expected = jackknife_plus(told, y, 0.1 / weights.mean(), (5, 21), factor)
     assert_allclose(found, expected, rtol=1e-8)
 
 

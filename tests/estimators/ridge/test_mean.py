@@ -12,6 +12,7 @@ from mercer import Gaussian, KernelRidge, KernelRidgeMean, KernelRidgeMeanClassi
 from mercer.data.deadline import TimeIsUpError
 from mercer.estimators.estimator import KernelMachine
 from mercer.solvers.few_rows import FEW
+from refits import growth_of
 
 KERNELS = (Gaussian(1.0), Laplacian(3.0), Gaussian(0.5) + Laplacian(1.0))
 ALPHAS = (0.3, 0.1, 0.2)
@@ -84,8 +85,8 @@ def test_intervals_are_the_jackknife_plus_of_means_without_a_row(data, rng):
         told = [m.predict(np.vstack([X[i], new]), True) for i, m in enumerate(each)]
         f, deviation = np.array(told).transpose(1, 0, 2)
         without += v * f
-        variance = deviation**2 + alpha
-        variance += variance[:, 0].mean()
+        level = (deviation[:, 0] ** 2 + alpha).mean()
+        variance = growth_of(kernel, X, y, alpha) * deviation**2 + alpha + level
         # The unit in which the squares of errors in those of their deviations are one.
         variances += v * np.mean((y - f[:, 0]) ** 2 / variance[:, 0]) * variance
     spread = np.abs(y - without[:, 0])[:, None] * np.sqrt(variances[:, 1:] / variances[:, :1])

@@ -9,7 +9,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 
 from mercer import FromFunction, Gaussian, KernelRidge, Linear, Polynomial
-from refits import jackknife_plus
+from refits import growth_of, jackknife_plus
 
 KERNELS = [Gaussian(1.5), Polynomial(2), Gaussian("median") + Linear()]
 
@@ -115,8 +115,10 @@ def test_intervals_equal_the_jackknife_plus_of_refits(rng):
         other = KernelRidge(Gaussian(1.5), alpha=0.3).fit(X[rest], y[rest])
         told.append(other.predict(np.vstack([X[i], new]), return_std=True))
     found = KernelRidge(Gaussian(1.5), alpha=0.3).fit(X, y).predict_interval(new, coverage=0.8)
+    factor = growth_of(Gaussian(1.5), X, y, 0.3)
+    assert factor > 1.0
     # Ranks floor(0.2 * 26) = 5 and ceil(0.8 * 26) = 21.
-    assert_allclose(found, jackknife_plus(told, y, 0.3, (5, 21)), rtol=1e-8)
+    assert_allclose(found, jackknife_plus(told, y, 0.3, (5, 21), factor), rtol=1e-8)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1e-10, 1e-3])

@@ -49,7 +49,7 @@ def test_errors_count_in_units_of_what_was_known_where_they_were_made():
 def test_the_unit_of_a_variance_makes_the_squares_of_scores_one_in_the_mean(rng):
     e, variances = rng.normal(size=(9, 2)), rng.uniform(1.0, 2.0, (9, 2))
     problem = RidgeProblem(e, np.array([0.1, 0.2]), np.ones(9), True)
-    target = TargetVariance.of(LeftOut(e, variances), problem, np.zeros(9))
+    target = TargetVariance.of(LeftOut(e, variances), problem, np.zeros(9), np.ones(2))
     assert_allclose((e**2 / target.rows).mean(axis=0), 1.0)
     # The ratios are those of the variances with their mean, whatever the unit.
     expected = variances + variances.mean(axis=0)
@@ -62,6 +62,18 @@ def test_where_no_variance_is_known_all_rows_have_one(rng, alpha):
     problem = RidgeProblem(e, np.array([alpha]), np.ones(9), True)
     # Least squares has no noise to speak of, and a finished matrix no k(x, x).
     variances, prior = (np.zeros((9, 1)), np.zeros(9)) if alpha == 0.0 else (np.ones((9, 1)), None)
-    target = TargetVariance.of(LeftOut(e, variances), problem, prior)
+    target = TargetVariance.of(LeftOut(e, variances), problem, prior, np.full(1, 3.0))
     assert_array_equal(target.rows, np.full((9, 1), np.mean(e**2)))
     assert_array_equal(target.at(0, h, np.ones(3)), np.full((9, 3), np.mean(e**2)))
+
+
+def test_posterior_variances_have_the_factor_by_which_errors_of_slices_grow(rng):
+    e, variances = rng.normal(size=(9, 2)), rng.uniform(1.0, 2.0, (9, 2))
+    problem = RidgeProblem(e, np.array([0.1, 0.2]), np.ones(9), True)
+    target = TargetVariance.of(LeftOut(e, variances), problem, np.zeros(9), np.array([1.0, 4.0]))
+    expected = problem.alpha + [1.0, 4.0] * (variances - problem.alpha) + variances.mean(axis=0)
+    assert_allclose(target.rows / target.rows[0], expected / expected[0])
+    # At a new row the same: h = 0 leaves v(x) alone.
+    new = target.at(1, np.zeros((9, 1)), np.array([0.7]))
+    level = variances[:, 1].mean()
+    assert_allclose(new / target.rows[0, 1], (0.2 + 4.0 * 0.7 + level) / expected[0, 1])

@@ -21,9 +21,10 @@ class TargetVariance:
     variance of f(x) + b without row i, v(x) + h_i(x)^2 / B_ii, times the unit in which the squares
     of e_i / s_-i(x_i) are one in the mean, so that those of several kernels can be added. To it
     comes the mean of the same over all rows i: with a ridge near zero the process would have every
-    target of a training row known exactly, and intervals there vanish. It is one number for all
-    rows where nothing is known of it: of a finished matrix, which tells no k(x, x), and of least
-    squares without a ridge on explicit features.
+    target of a training row known exactly, and intervals there vanish. The posterior variance has
+    a further factor, by which errors of slices of rows left out grow faster than it: see `growth`.
+    It is one number for all rows where nothing is known of it: of a finished matrix, which tells
+    no k(x, x), and of least squares without a ridge on explicit features.
 
     Parameters
     ----------
@@ -35,6 +36,8 @@ class TargetVariance:
         What variances are multiplied with.
     rows : array of shape (n, targets)
         s_-i^2(x_i).
+    growth : array of shape (targets,)
+        The factor of posterior variances.
 
     References
     ----------
@@ -46,26 +49,31 @@ class TargetVariance:
     noise: Array
     units: Array
     rows: Array
+    growth: Array
 
     @classmethod
-    def of(cls, left_out: LeftOut, problem: RidgeProblem, prior: Array | None) -> TargetVariance:
+    def of(
+        cls, left_out: LeftOut, problem: RidgeProblem, prior: Array | None, growth: Array
+    ) -> TargetVariance:
         """Return it from the prior variance that the Gram matrix leaves, or None if unknown."""
         w, (e, variances) = problem.weights, left_out
         noise = problem.alpha / np.mean(w / copies_of(w))
-        rows = np.full_like(e, np.nan)
+        rows = posterior = np.full_like(e, np.nan)
         if prior is not None:
-            rows = variances - problem.alpha / w[:, None] + prior[:, None] + noise
+            posterior = variances - problem.alpha / w[:, None] + prior[:, None]
+            rows = posterior + noise
         finite = np.isfinite(e)
         known = (np.isfinite(rows) & (rows > 0.0) | ~finite).all(axis=0)
         rows[:, ~known], noise = 1.0, np.where(known, noise, np.nan)
         count = np.maximum(finite.sum(axis=0), 1)
         level = np.where(known, np.where(finite, rows, 0.0).sum(axis=0) / count, 0.0)
-        rows, noise = rows + level, noise + level
+        more = np.where(known & finite, (growth - 1.0) * posterior, 0.0)
+        rows, noise = rows + level + np.maximum(more, 0.0), noise + level
         with np.errstate(invalid="ignore"):
             squares = np.where(finite, e**2 / rows, 0.0)
         units = squares.sum(axis=0) / count
         units[units == 0.0] = 1.0
-        return cls(left_out, noise, units, units * rows)
+        return cls(left_out, noise, units, units * rows, growth)
 
     def at(self, t: int, weights: Array, variance: Array) -> Array:
         """Return s_-i^2 of target t at new rows, of shape (n, rows), from h(x) and v(x)."""
@@ -73,7 +81,7 @@ class TargetVariance:
             return np.full(weights.shape, self.units[t])
         one = self.left_out.variances[:, t, None]
         more = weights**2 * np.where(np.isfinite(one), one, 0.0)
-        return np.asarray(self.units[t] * (self.noise[t] + variance + more))
+        return np.asarray(self.units[t] * (self.noise[t] + self.growth[t] * (variance + more)))
 
 
 def prediction_changes(weights: Array, residuals: Array) -> Array:
