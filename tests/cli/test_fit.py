@@ -11,7 +11,7 @@ import pytest
 import mercer
 from commands import PRICE, SICK, fitted, run, table
 from mercer.cli.fitting.result import _leaderboard
-from mercer.cli.fitting.screen import _listed, _shown_kernel
+from mercer.cli.fitting.screen import _listed, _shown_kernel, _shown_leaderboard
 from mercer.kernels.language.editable import editable
 
 
@@ -317,6 +317,21 @@ def test_tables_on_a_terminal_are_as_wide_as_it_is(columns, monkeypatch):
     lines = _listed(["rank", "kernel", "scored by", "rows", "RMSE"], cells).splitlines()
     assert len(lines[1]) == columns
     assert lines[1].endswith("leave-one-out   480  40,110") and "…  " in lines[1]
+
+
+def test_the_line_above_a_leaderboard_fits_a_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    board = [
+        {"rank": i, "kernel": "gaussian", "C": 1.0, "rows": 100 * i, "log loss": 0.3}
+        for i in (1, 2)
+    ]
+    lines = _shown_leaderboard(board, "y", []).splitlines()
+    assert lines[:2] == [
+        "leaderboard, best first, by rows left out: log loss, those that were tried on",
+        "  the most rows before the others",
+    ]
 
 
 def test_every_class_is_told_with_its_recall_the_rarest_first(tmp_path):

@@ -56,7 +56,7 @@ def test_the_last_rows_are_held_out_where_rows_are_in_an_order_of_time(
     found = fitted(path, *FIT)
     assert found["held_out"] == {"by": "time", "rows": words}
     at_random = fitted(path, *FIT, "--test-split", "random")
-    assert at_random["held_out"] == {"by": "random", "rows": "rows at random"}
+    assert at_random["held_out"] == {"by": "random", "rows": "drawn at random"}
     assert at_random["scores"]["RMSE"]["value"] != found["scores"]["RMSE"]["value"]
 
 
@@ -64,7 +64,7 @@ def test_rows_in_another_order_than_their_dates_are_held_out_at_random_and_it_is
     shuffled = np.random.default_rng(1).permutation(N)
     path = written(tmp_path, series(day=days())[shuffled.tolist()])
     result = run("fit", path, *FIT)
-    assert "rows at random" in result.stdout
+    assert "drawn at random" in result.stdout
     assert "test on the last ones by --test-split time --time day" in result.stderr
     found = fitted(path, *FIT, "--test-split", "time")
     assert found["held_out"]["rows"] == "the last rows by 'day', from 2024-03-21 on"

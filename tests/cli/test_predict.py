@@ -147,6 +147,12 @@ def test_what_is_kept_of_a_file_with_semicolons_is_read_like_it(commas, tmp_path
     assert mercer.read_table(other).equals(found)
 
 
+@pytest.mark.parametrize("name", ["out.doc", "out", "out.csv.gz", "out.fasta"])
+def test_an_output_of_no_format_of_tables_is_said_before_anything_is_read(name, tmp_path):
+    line = refused("predict", tmp_path / "no.mercer", "no.csv", "-o", tmp_path / name)
+    assert f"{name} cannot be written: a table goes to .csv, .tsv, .parquet, .arrow" in line
+
+
 def test_standard_input_and_output_are_a_pipe(data, model):
     result = run("predict", model, "-", input=data.read_bytes())
     assert result.exit_code == 0

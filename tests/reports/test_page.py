@@ -30,6 +30,16 @@ SICK = np.where(np.median(PRICE) < PRICE, "ill", "well")
 TRAIN, TEST = slice(0, 40), slice(40, N)
 
 
+@pytest.mark.parametrize(("word", "is_upright"), [("{}", False), ("class {}", True)])
+def test_long_names_of_many_classes_stand_upright_in_the_confusion_matrix(word, is_upright):
+    codes = np.arange(N) % 6
+    labels = np.array([word.format(c) for c in codes])
+    X = np.c_[codes, random.normal(size=N)]
+    page = mercer.report(mercer.KernelRidgeClassifier().fit(X, labels), X, labels).html
+    assert ('<table class="confusion many upright">' in page) == is_upright
+    assert ('<table class="confusion many">' in page) != is_upright
+
+
 class Tags(HTMLParser):
     """Counts what is open, and collects addresses."""
 

@@ -26,7 +26,11 @@ class Writer(Protocol):
 
 def check_output(path: str) -> None:
     """Refuse a file that no table can be written to, before any work is done."""
-    if format_of(path) not in WRITTEN or path.lower().endswith(".gz"):
+    try:
+        kind = format_of(path)
+    except DataFileError:
+        kind = ""
+    if kind not in WRITTEN or path.lower().endswith(".gz"):
         raise DataFileError(
             f"{path} cannot be written: a table goes to .csv, .tsv, .parquet, .arrow or .ndjson"
         )

@@ -109,7 +109,8 @@ def _shown_leaderboard(board: list[dict[str, Any]], target: str, notes: list[str
     rest = [f"and {more} more"] if more > 0 else []
     below = "".join(f"\n  {wrapped(line, 2)}" for line in [*rest, *notes])
     titles = [name.replace("_", " ") for name in header]
-    return f"{heading('leaderboard')}, {measure}\n{_listed(titles, cells)}{below}"
+    title = wrapped(f"{heading('leaderboard')}, {measure}", 2)
+    return f"{title}\n{_listed(titles, cells)}{below}"
 
 
 def _listed(header: Sequence[str], cells: Sequence[Sequence[Any]]) -> str:
@@ -129,7 +130,7 @@ def _shown_scores(result: dict[str, Any]) -> str:
     one = result.get("thresholds", {}).get("class")
     cells = [
         (
-            f"{name} of {one!r}" if name == "average precision" else name,
+            f"{name} of {one!r:.20}" if name == "average precision" else name,
             in_four_digits(s["value"]),
             f"{in_four_digits(s['low'])} to {in_four_digits(s['high'])}",
             in_four_digits(s["baseline"]),

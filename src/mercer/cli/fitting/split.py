@@ -71,12 +71,12 @@ def split(job: Job, share: float, seed: int, by: str = "auto") -> Split:
             return _by_time(job, order, last, seed, by == "auto")
     if job.groups is not None:
         parts = _parts(job, _by_groups(job, share, seed), seed)
-        return Split(*parts, "groups", "whole groups at random")
+        return Split(*parts, "groups", "whole groups, drawn at random")
     parts = _parts(job, _by_rows(job, share, seed), seed)
     has_dates = order is not None and order.column is not None and len(order.times) > 1
     notes = (_of_dates(order),) if has_dates and order is not None else ()
     cautions = tuple(remark_on_neighbours(job.y, job.is_classes))
-    return Split(*parts, "random", "rows at random", notes, cautions)
+    return Split(*parts, "random", "drawn at random", notes, cautions)
 
 
 def _of_dates(order: TimeOrder) -> str:

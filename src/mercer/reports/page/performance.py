@@ -164,9 +164,10 @@ def _confusion(tests: HeldOut) -> str:
             f"<b>{counts[i, j] or ''}</b></td>"
         )
 
-    # Names of more classes stand upright, so that the matrix has room on a page.
-    few = 4
+    # Names of more classes and more characters stand upright, so that the matrix has room.
+    few, short = 4, 3
     kind = "confusion many" if len(classes) > few else "confusion"
+    kind += " upright" if len(classes) > few and max(map(len, classes)) > short else ""
     head = "".join(f"<th><span>{escape(c)}</span></th>" for c in classes)
     body = "".join(
         f"<tr><th>{escape(name)}</th>{''.join(cell(i, j) for j in range(len(classes)))}</tr>"
