@@ -15,6 +15,7 @@ from mercer.data.stream import Stream
 from mercer.gram.gram import Gram
 from mercer.gram.streamed import StreamedGram
 from mercer.kernels import Kernel
+from mercer.native.lapack import one_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -179,7 +180,9 @@ def pivot_rows(gram: Gram, m: int, most: int, random: np.random.Generator) -> ND
     Those beyond `most` are drawn together, by what the first ones leave of the diagonal.
     """
     pivots = Pivots(gram, random)
-    pivots.grow(min(m, most))
+    # Threads of the BLAS would take longer to wait for each other than such products take.
+    with one_blas_thread():
+        pivots.grow(min(m, most))
     more = m - len(pivots.index)
     left = np.flatnonzero(pivots.residual)
     if more > 0 and len(left):

@@ -144,7 +144,8 @@ class SketchedInverse:
         if (begun <= self.goal**2).all():
             # It is not worth a step, and N^-1 is at most so much more than the preconditioner.
             return np.asarray(z / self.least)
-        enough = np.maximum(0.1 * self.goal**2, SINGLE**2 * begun)
+        # As much as a pass in float64 then finds to be within the goal, with room for rounding.
+        enough = np.maximum(0.5 * self.goal**2, SINGLE**2 * begun)
         p = z
         sizes: list[Array] = []
         ratios: list[Array] = []
