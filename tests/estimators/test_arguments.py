@@ -334,3 +334,10 @@ def test_rows_that_no_kernel_suits_are_refused_before_one_is_looked_for(X, messa
 def test_an_estimator_that_chooses_asks_for_the_values_to_choose_from(kind, name):
     with pytest.raises(TypeError, match=rf"the values to choose from, as in {name}s=\[\.\.\.\]$"):
         kind(**{name: 1.0})
+
+
+def test_numbers_of_the_objective_may_be_given_by_place():
+    machine = mercer.KernelSVR("linear", 2.0, 0.25)
+    perceptron = mercer.KernelPerceptron("linear", 0.5, False, 7)
+    assert (machine.C, machine.epsilon) == (2.0, 0.25)
+    assert (perceptron.eta, perceptron.averaged, perceptron.max_epochs) == (0.5, False, 7)
