@@ -68,9 +68,10 @@ def growth(kernel: Kernel, X: Any, problem: RidgeProblem, memory: Any) -> Array:
     if not columns:
         return found
     try:
-        matrix = TwoTriangles(unheld_gram_of(kernel, X, memory).fresh())
+        gram = unheld_gram_of(kernel, X, memory)
+        matrix = TwoTriangles(gram.fresh())
         for alpha, targets in problem.by_alpha():
-            factored(matrix, alpha, problem.weights)
+            factored(gram, matrix, alpha, problem.weights)
             B = Bordered.solve(matrix, problem.unpenalised, np.eye(len(problem.y))).a
             found[targets] = _largest(B, problem.y[:, targets], columns)
     except (MemoryLimitError, SingularSystemError):
