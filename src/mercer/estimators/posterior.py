@@ -31,7 +31,7 @@ from mercer.solvers import Approximation, Certificate, RidgeProblem, Run, Soluti
 from mercer.solvers.contract import FEW_ROWS
 from mercer.solvers.lowrank.sampled import sampled_residuals
 from mercer.solvers.ridge.growth import growth
-from mercer.solvers.ridge.held_out import leave_one_out, less_one, smoothers
+from mercer.solvers.ridge.held_out import LeftOut, leave_one_out, less_one, smoothers
 from mercer.solvers.ridge.jackknife import (
     TargetVariance,
     jackknife_plus,
@@ -45,7 +45,7 @@ Index = NDArray[np.intp]
 
 
 # What is worked out when it is asked for, and what it is worked out from in a landmark model.
-CACHES = ("_variance_cache", "_smoother_cache")
+CACHES = ("_left_out_cache", "_variance_cache", "_smoother_cache")
 UNSAVED = (*CACHES, "_landmark_cache")
 
 
@@ -71,6 +71,7 @@ class RidgePosterior(KernelMachine):
     approximation_: Approximation | None
     _landmark_cache: LandmarkGram | None
     _sampled_residuals_: Array | None
+    _left_out_cache: tuple[LeftOut, Array | None]
     _variance_cache: TargetVariance
     _smoother_cache: list[LinearSmoother]
 
@@ -258,18 +259,24 @@ class RidgePosterior(KernelMachine):
         return gram
 
     def _loo_residuals(self) -> Array:
-        return self._target_variance().left_out.residuals
+        return self._left_out()[0].residuals
 
     def _row_variances(self) -> Array:
         """Return the variance of every target by the fit without its row, (n, targets)."""
         return self._target_variance().rows
 
+    def _left_out(self) -> tuple[LeftOut, Array | None]:
+        """Return what is known of rows left out, and the prior variance that the matrix leaves."""
+        if not hasattr(self, "_left_out_cache"):
+            gram = self._gram()
+            self._left_out_cache = leave_one_out(gram, self._problem_), gram.residual_diagonal()
+        return self._left_out_cache
+
     def _target_variance(self) -> TargetVariance:
         if not hasattr(self, "_variance_cache"):
-            gram = self._gram()
-            left_out = leave_one_out(gram, self._problem_)
-            told = (left_out, self._problem_, gram.residual_diagonal())
-            self._variance_cache = TargetVariance.of(*told, self._growth())
+            left_out, prior = self._left_out()
+            found = TargetVariance.of(left_out, self._problem_, prior, self._growth())
+            self._variance_cache = found
         return self._variance_cache
 
     def _growth(self) -> Array:

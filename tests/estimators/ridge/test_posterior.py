@@ -213,3 +213,12 @@ def test_intervals_hold_what_they_promise_where_a_telling_cell_is_missing():
     assert 0.8 < is_held[gap].mean() < 0.97
     assert 0.86 < is_held[~gap].mean() < 0.97
     assert (upper - lower)[gap].mean() > 4.0 * (upper - lower)[~gap].mean()
+
+
+def test_predictions_of_rows_left_out_do_not_ask_how_errors_of_slices_grow(rng, monkeypatch):
+    X, y = wave(rng)
+    model = KernelRidge(Gaussian(1.5), alpha=0.3).fit(X, y)
+    monkeypatch.setattr(KernelRidge, "_growth", None)
+    assert np.isfinite(model.leave_one_out_predictions_).all()
+    with pytest.raises(TypeError):
+        model.predict_interval(X)

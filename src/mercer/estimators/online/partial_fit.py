@@ -47,6 +47,7 @@ OF_A_FIT = (
     "_used_",
     "_landmark_cache",
     "_sampled_residuals_",
+    "_left_out_cache",
     "_variance_cache",
     "_smoother_cache",
     "_left_out_cache",
