@@ -62,8 +62,8 @@ def test_what_is_free_does_not_change_how_many_landmarks_there_are(many, monkeyp
     found = set()
     for free in (10**10, 3 * 10**8):
         monkeypatch.setattr("mercer.data.memory.available_bytes", lambda free=free: free)
-        monkeypatch.setattr("mercer.planning.landmarks.EXACT", 1e-9)
-        monkeypatch.setattr("mercer.planning.landmarks.APPROXIMATE", 0.05)
+        monkeypatch.setattr("mercer.planning.landmarks.ByLandmarks.exact_seconds", 1e-9)
+        monkeypatch.setattr("mercer.planning.landmarks.ByLandmarks.approximate_seconds", 0.05)
         for model in (KernelRidge(), KernelSVR(), KernelPCA()):
             plan = model.plan(*many[: 1 + (not isinstance(model, KernelPCA))])
             assert plan.solver == "nystrom"
@@ -131,8 +131,8 @@ def test_the_residual_that_is_expected_is_about_the_one_that_is_found(m, rng):
 @pytest.fixture
 def no_time(monkeypatch):
     """Hardly any fit is exact, and landmarks are few."""
-    monkeypatch.setattr(landmarks, "EXACT", 1e-3)
-    monkeypatch.setattr(landmarks, "APPROXIMATE", 0.02)
+    monkeypatch.setattr(landmarks.ByLandmarks, "exact_seconds", 1e-3)
+    monkeypatch.setattr(landmarks.ByLandmarks, "approximate_seconds", 0.02)
 
 
 @pytest.mark.parametrize(

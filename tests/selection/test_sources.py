@@ -29,7 +29,7 @@ from mercer.selection.sources import (
     structured_source,
 )
 from mercer.selection.splits import Splits
-from mercer.solvers.line.path import TOGETHER
+from mercer.solvers.line.path import ChainFits
 
 N = 40
 MEMORY = 1 << 30
@@ -50,7 +50,7 @@ def test_entries_take_eight_bytes_and_a_second_matrix_beside_them_where_rows_are
 def test_a_chain_takes_arrays_of_its_rows_and_functions_of_one_fold():
     rows = 8 * N * (10 + 4 * 3)
     assert _chain_bytes((N, 3), None, 5) == _chain_bytes((N, 3), Splits(N), 5) == rows
-    fold = 8 * 2 * 3 * (TOGETHER * N + 5 * 30)
+    fold = 8 * 2 * 3 * (ChainFits.together * N + 5 * 30)
     assert _chain_bytes((N, 3), halves(N), 5) == rows + fold
 
 

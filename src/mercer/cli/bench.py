@@ -8,7 +8,7 @@ import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
@@ -17,8 +17,6 @@ from mercer.cli.talk import heading, note, phase, told
 
 __all__ = ["bench"]
 
-# Runs of each, of which the shortest counts.
-RUNS = 3
 # The sizes: rows of the bundled data, and of those for machines that take longer.
 ROWS, FEW = 3000, 800
 
@@ -35,13 +33,16 @@ class Race:
         By mercer, and by scikit-learn.
     """
 
+    # Runs of each, of which the shortest counts.
+    runs: ClassVar[int] = 3
+
     name: str
     ours: Callable[[], Any]
     theirs: Callable[[], Any]
 
     def run(self) -> dict[str, Any]:
         """Return the shortest times of both, taken in turns."""
-        times = [(_seconds(self.ours), _seconds(self.theirs)) for _ in range(RUNS)]
+        times = [(_seconds(self.ours), _seconds(self.theirs)) for _ in range(self.runs)]
         ours, theirs = (min(column) for column in zip(*times, strict=True))
         return {"job": self.name, "mercer": ours, "scikit-learn": theirs, "ratio": theirs / ours}
 
@@ -76,7 +77,7 @@ def bench(as_json: bool) -> None:
     click.echo(as_text(header, cells))
     click.echo(
         f"\n{heading('on')} {machine['cpu']}, {machine['engine']}, {machine['threads']} threads, "
-        f"load {load:.2f}, scikit-learn {machine['scikit-learn']}; shortest of {RUNS} runs"
+        f"load {load:.2f}, scikit-learn {machine['scikit-learn']}; shortest of {Race.runs} runs"
     )
 
 

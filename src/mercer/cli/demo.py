@@ -12,7 +12,6 @@ from mercer.cli.talk import heading, note, told
 __all__ = ["demo"]
 
 # Rows that are kept back to be predicted, as if they were new.
-NEW = 500
 SECONDS = 20
 
 
@@ -76,8 +75,10 @@ def _write(known: str, new: str) -> None:
     columns = dict(zip(data.names, data.X.T, strict=True))
     table = pl.DataFrame({"smiles": data.smiles, **columns, "solubility": data.y})
     order = np.random.default_rng(0).permutation(len(data.y)).tolist()
-    table[order[NEW:]].write_csv(known)
-    table[order[:NEW]].write_csv(new)
+    # Rows that are kept back to be predicted, as if they were new.
+    new_rows = 500
+    table[order[new_rows:]].write_csv(known)
+    table[order[:new_rows]].write_csv(new)
 
 
 def _comparison(path: str) -> str:

@@ -29,9 +29,6 @@ from mercer.explanation.subject import evenly
 Array = NDArray[np.float64]
 Answer = Callable[[Any], Array]
 
-# Quantiles of a column between which its curve is drawn, and of the rows that the band holds.
-ENDS, TAILS = (0.01, 0.99), (0.1, 0.9)
-
 
 @dataclass(frozen=True, eq=False)
 class Effect:
@@ -85,9 +82,11 @@ def effect_of(
     """
     values = _cells(X, place)
     is_number = values.dtype.kind in "fiu"
+    # Quantiles of the column between which its curve is drawn.
+    ends = (0.01, 0.99)
     if is_number:
         known = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-        grid = np.unique(np.quantile(known, np.linspace(*ENDS, points))) if len(known) else known
+        grid = np.unique(np.quantile(known, np.linspace(*ends, points))) if len(known) else known
         donors: NDArray[np.intp] = np.empty(0, np.intp)
     elif values.dtype.kind == "M":
         known = np.flatnonzero(~np.isnat(values))
@@ -165,7 +164,9 @@ def _mean_and_band(answers: Array) -> tuple[Array, Array, Array]:
 
     Where a value matters to few rows, the mean lies outside of what most of them have.
     """
-    mean, (low, high) = answers.mean(axis=1), np.quantile(answers, TAILS, axis=1)
+    # Quantiles of the rows between which the band lies.
+    tails = (0.1, 0.9)
+    mean, (low, high) = answers.mean(axis=1), np.quantile(answers, tails, axis=1)
     return mean, np.minimum(low, mean), np.maximum(high, mean)
 
 

@@ -21,9 +21,9 @@ Array = NDArray[np.float64]
 
 # How landmarks can be chosen by name.
 RULES = ("rpcholesky", "uniform", "kmeans")
-# Rows for every landmark among which these are looked for, and rows at least: more tell little, and
-# each costs as much as the last.
-POOL, LEAST_POOL = 5, 5000
+# Rows for every landmark among which these are looked for: more tell little, and each costs as much
+# as the last.
+POOL = 5
 # Landmarks up to which every one is chosen after all that came before it. The work grows with the
 # square of their number; further ones are drawn together by what these leave.
 MOST_PIVOTS = 500
@@ -222,7 +222,9 @@ def chosen_rows(
     pool_share = 1 / 4
     # Each row of the pool has a number for every pivot.
     room = int(pool_share * steady_limit(memory) / (8 * min(m, MOST_PIVOTS)))
-    size = min(n, max(POOL * m, LEAST_POOL), max(m, room))
+    # Rows among which landmarks are looked for, at least: they take a moment.
+    least = 5000
+    size = min(n, max(POOL * m, least), max(m, room))
     pool = np.sort(random.choice(n, size, replace=False))
     rows = X if len(pool) == n and not is_stream else take_rows(X, pool)
     if how == "kmeans":

@@ -13,9 +13,6 @@ from mercer.gram.lowrank import LowRankGram
 from mercer.gram.wrapped import WrappedGram
 from mercer.native.lapack import eigh
 
-# How many times the negative part of K is taken away: once leaves zero, twice its opposite.
-FACTORS = {"clip": 1.0, "flip": 2.0, "shift": 0.0}
-
 
 class RepairedGram(WrappedGram):
     """K + F F', which has no negative eigenvalues left.
@@ -96,8 +93,10 @@ def repair_of(gram: Gram, how: str | None) -> Repair:
     It takes an eigendecomposition, unless the kernel is proved to be positive semi-definite.
     Negative eigenvalues that the rounding of K explains are left alone.
     """
-    if how is not None and how not in FACTORS:
-        names = ", ".join(repr(name) for name in FACTORS)
+    # How many times the negative part of K is taken away: once leaves zero, twice its opposite.
+    factors = {"clip": 1.0, "flip": 2.0, "shift": 0.0}
+    if how is not None and how not in factors:
+        names = ", ".join(repr(name) for name in factors)
         raise ValueError(f"repair must be None or one of {names}, got {how!r}")
     if how is None or gram.is_proved:
         return Repair(gram)
@@ -107,7 +106,7 @@ def repair_of(gram: Gram, how: str | None) -> Repair:
     below = s < -10 * len(s) * np.finfo(gram.dtype).eps * np.abs(s).max()
     if not below.any():
         return Repair(gram)
-    negative, factor = U[:, below], FACTORS[how]
+    negative, factor = U[:, below], factors[how]
     if how == "shift":
         return Repair(gram.shifted(-s[0]), True, negative, factor)
     return Repair(

@@ -19,9 +19,6 @@ from mercer.tiles import Rows, evaluate
 
 Array = NDArray[np.float64]
 
-# Where alpha starts and how far it may go, in units of the mean of k(x, x).
-FIRST_ALPHA, LEAST_ALPHA, LARGEST_ALPHA = 0.1, 1e-8, 1e3
-
 
 def learned_weights(
     terms: Sequence[Kernel], X: Any, problem: RidgeProblem, max_iter: int, run: Run
@@ -59,8 +56,13 @@ def learned_weights(
     flat = held.reshape(len(terms), -1)
     unit = float(np.trace(held, axis1=1, axis2=2).mean()) / n
     start = np.zeros(len(terms) + 1)
-    start[:-1], start[-1] = -math.log(len(terms)), math.log(FIRST_ALPHA * unit)
-    ends = [math.log(end * unit) for end in (LEAST_ALPHA, LARGEST_ALPHA)]
+    # Where alpha starts, in units of the mean of k(x, x).
+    first = 0.1
+    start[:-1], start[-1] = -math.log(len(terms)), math.log(first * unit)
+    # How far it may go.
+    least = 1e-8
+    largest = 1e3
+    ends = [math.log(end * unit) for end in (least, largest)]
     bounds = [(start[0] - REACH, start[0] + REACH)] * len(terms) + [(ends[0], ends[1])]
     best, point = math.inf, start
 

@@ -21,9 +21,6 @@ from mercer.native.twins import coordinates as coordinates_twin
 Array = NDArray[np.float64]
 Result = TypeVar("Result")
 
-# The least curvature of a coefficient beside the largest, for rows without features.
-FLAT = float(np.finfo(np.float64).eps)
-
 
 class SharedRows:
     """F - 1 c' at some rows of an array F that several problems share, of which none is copied.
@@ -131,7 +128,9 @@ class Descent:
     ) -> None:
         self.box, self.rho, self.a = box, rho, a
         curvature = squares + rho
-        self._curvature = np.maximum(curvature, FLAT * curvature.max() or 1.0)
+        # The least curvature of a coefficient beside the largest, for rows without features.
+        flat = float(np.finfo(np.float64).eps)
+        self._curvature = np.maximum(curvature, flat * curvature.max() or 1.0)
         self._is_sparse, n = sp.issparse(F), F.shape[0]
         self._rows: tuple[Any, ...]
         self._centre, self._shift = np.zeros(1), np.zeros(n)

@@ -23,8 +23,8 @@ from mercer.solvers.spectral.components import wants_products
 
 # Products with K for a few components of ordinary separation.
 PRODUCTS = 60
-# Bytes for every entry of K where all components are found, and of features of some rows.
-DENSE_BYTES, FEATURE_BYTES = 16, 24
+# Bytes for every entry of K where all components are found.
+DENSE_BYTES = 16
 
 
 def planned_components(
@@ -105,4 +105,6 @@ def _by_landmarks(gram: Gram, entry: Work) -> ByLandmarks:
         multiplied = (COSTS.pivoted + COSTS.thin_decomposition) * n * float(m) ** 2
         return n * m * entry + Work(double=multiplied)
 
-    return ByLandmarks(n, work, partial(int.__mul__, FEATURE_BYTES * n))
+    # Bytes for every entry of features of some rows.
+    each = 24
+    return ByLandmarks(n, work, partial(int.__mul__, each * n))

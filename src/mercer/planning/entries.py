@@ -17,19 +17,6 @@ from mercer.tiles.evaluate import engine
 from mercer.tiles.operands import Operand, bind
 from mercer.tiles.tile import Leaf
 
-# What a column takes in each comparison beside an inner product, and a function beside an
-# exponential; measured at 2 to 256 columns on a processor of level v4 and v3.
-COMPARISONS = {
-    "dot": 1.0,
-    "squared_distance": 1.1,
-    "match": 1.2,
-    "minimum": 1.4,
-    "manhattan": 2.5,
-    "chi2": 8.0,
-    "sine": 33.0,
-}
-FUNCTIONS = {"exp": 1.0, "sqrt": 0.8, "reciprocal": 0.8, "tanh": 2.0, "log1p": 3.0}
-
 
 @runtime_checkable
 class Counted(Protocol):
@@ -56,7 +43,9 @@ def entry_work(kernel: Kernel, X: Any) -> Work:
     some = np.linspace(0, n_rows(X) - 1, min(n_rows(X), sample)).astype(np.intp)
     bound = bind(kernel.program, Rows(take_rows(X, some), "X"))
     steps = [step for step in kernel.program.instructions if step.operation.startswith("map")]
-    work = Work(function=sum(FUNCTIONS.get(step.function, 0.0) for step in steps))
+    # What a function takes beside an exponential, measured on processors of the levels v3 and v4.
+    beside = {"exp": 1.0, "sqrt": 0.8, "reciprocal": 0.8, "tanh": 2.0, "log1p": 3.0}
+    work = Work(function=sum(beside.get(step.function, 0.0) for step in steps))
     for operand in bound.operands:
         work += _comparison(operand)
     return work
@@ -73,7 +62,18 @@ def _comparison(o: Operand) -> Work:
         is_pairwise = getattr(fill, "pairwise", False)
         each = COSTS.entry_call if is_pairwise else COSTS.entry_filled
         return Work(column=COSTS.entry_term, symbol=each)
-    each = COMPARISONS[o.source.kind]
+    # What a column takes in each comparison beside an inner product, measured at 2 to 256 columns
+    # on processors of the levels v3 and v4.
+    beside = {
+        "dot": 1.0,
+        "squared_distance": 1.1,
+        "match": 1.2,
+        "minimum": 1.4,
+        "manhattan": 2.5,
+        "chi2": 8.0,
+        "sine": 33.0,
+    }
+    each = beside[o.source.kind]
     if not sp.issparse(o.left):
         return Work(column=COSTS.entry_term + each * o.left.shape[1])
     n, width = o.left.shape

@@ -24,14 +24,8 @@ from mercer.solvers.lowrank.hessian import FEW_COLUMNS
 # Arrays of m x m numbers that are there at the same time: the factor of the landmarks, the sums of
 # all rows or a sketch, those of a block in either precision, a factor of them and what it is of.
 SQUARES = 6
-# Arrays of scores of all rows that are there at the same time in a Newton step: those of the point
-# and of the one before, the root of the curvature, a direction, and what a product makes of it.
-SCORES = 14
 # Blocks of rows that are there at the same time.
 BLOCKS = 2
-# Seconds on one thread up to which a fit is exact where no limit is given, a minute on two, and
-# those that landmarks are taken for. One thread, so that their number changes no bit.
-EXACT, APPROXIMATE = 120.0, 60.0
 # Rows up to which a fit is exact: nothing would be saved. Fewer landmarks than this know little.
 FEW, LEAST = 2000, 50
 # Landmarks of a stream that is learnt from, unless a number is given.
@@ -55,6 +49,10 @@ class ByLandmarks:
     # The share of a time limit that may be counted: the rest is for what counts and the rates of a
     # processor do not know. An exact fit that is broken off is worse than one by landmarks.
     counted: ClassVar[float] = 0.5
+    # Seconds on one thread up to which a fit is exact where no limit is given, a minute on two, and
+    # those that landmarks are taken for. One thread, so that their number changes no bit.
+    exact_seconds: ClassVar[float] = 120.0
+    approximate_seconds: ClassVar[float] = 60.0
 
     rows: int
     work: Callable[[int], Work]
@@ -67,7 +65,7 @@ class ByLandmarks:
         free changes from call to call, and the number of landmarks must not.
         """
         limit, memory = settings.time_limit, steady_limit(settings.memory)
-        seconds = APPROXIMATE if limit is None else self.counted * limit
+        seconds = self.approximate_seconds if limit is None else self.counted * limit
         most = 0
         for m in _steps(self.rows):
             if self.bytes(m) > memory or self.work(m).cost > seconds:
@@ -95,7 +93,7 @@ class ByLandmarks:
         if not may_have_landmarks(settings, kernel):
             return settings
         limit = settings.time_limit
-        allowed = EXACT if limit is None else self.counted * limit
+        allowed = self.exact_seconds if limit is None else self.counted * limit
         if self.rows <= FEW or exact.cost <= allowed:
             return settings
         m = self.most(settings)
@@ -269,7 +267,11 @@ def newton_step_bytes(n: int, m: int, columns: int) -> int:
     """Return the memory of a Newton step beside features: scores of all rows, preconditioners."""
     # Sums and a factor for every column of scores, or for all together.
     made = columns if columns <= FEW_COLUMNS else 1
-    return 8 * (SCORES * n * columns + 2 * made * m**2)
+    # Arrays of scores of all rows that are there at the same time in a Newton step: those of the
+    # point and of the one before, the root of the curvature, a direction, and what a product makes
+    # of it.
+    scores = 14
+    return 8 * (scores * n * columns + 2 * made * m**2)
 
 
 def stream_bytes(m: int, columns: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,6 @@ from mercer.kernels import Kernel, as_kernel
 from mercer.reports.axes import axes_for, entitle
 
 Array = NDArray[np.float64]
-
-# Rows that are drawn: more are no longer told apart.
-SHOWN = 400
 
 
 class GramDisplay:
@@ -50,6 +47,9 @@ class GramDisplay:
     clustering.
     """
 
+    # Rows that are drawn: more are no longer told apart.
+    shown: ClassVar[int] = 400
+
     def __init__(self, matrix: Array, order: NDArray[np.intp], title: str) -> None:
         self.matrix = matrix
         self.order = order
@@ -57,7 +57,7 @@ class GramDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any = None, *, most: int = SHOWN, ax: Any = None, **options: Any
+        cls, estimator: Any, X: Any = None, *, most: int = shown, ax: Any = None, **options: Any
     ) -> Self:
         """Draw the Gram matrix of a fitted model.
 
@@ -79,7 +79,7 @@ class GramDisplay:
 
     @classmethod
     def from_kernel(
-        cls, kernel: Kernel | str, X: Any, *, most: int = SHOWN, ax: Any = None, **options: Any
+        cls, kernel: Kernel | str, X: Any, *, most: int = shown, ax: Any = None, **options: Any
     ) -> Self:
         """Draw the Gram matrix of a kernel on rows; the parameters are as of `from_estimator`."""
         chosen = evenly(n_rows(X), most)

@@ -21,11 +21,6 @@ from mercer.tiles import evaluate
 
 Array = NDArray[np.float64]
 
-# Rows whose matrix is taken apart: a second or less.
-ROWS = 1000
-# Eigenfunctions that are drawn, and the least eigenvalue beside the largest that is not rounding.
-FUNCTIONS, ROUNDING = 4, 1e-13
-
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
@@ -58,7 +53,10 @@ def spectrum_of(K: Array, n: int, alpha: float | None) -> Spectrum:
     """Return the spectrum of the Gram matrix `K` of some out of `n` rows, with eigenfunctions."""
     s, U = eigh(K)
     s = _told(s)
-    first = U[:, ::-1][:, : min(FUNCTIONS, int(np.sum(s > 0.0)))] * np.sqrt(len(K))
+    # Eigenfunctions that are drawn, and the least eigenvalue beside the largest that is not
+    # rounding.
+    most = 4
+    first = U[:, ::-1][:, : min(most, int(np.sum(s > 0.0)))] * np.sqrt(len(K))
     signs = np.where(first.sum(axis=0) < 0.0, -1.0, 1.0)
     return Spectrum(s * (n / len(K)), first * signs, alpha)
 
@@ -71,7 +69,9 @@ def eigenvalues_of(K: Array, n: int, alpha: float | None) -> Spectrum:
 
 def _told(s: Array) -> Array:
     """Return ascending eigenvalues in descending order, zero for what is rounding."""
-    return np.where(s > ROUNDING * max(float(s[-1]), 0.0), s, 0.0)[::-1]
+    # The least eigenvalue beside the largest that is not rounding.
+    rounding = 1e-13
+    return np.where(s > rounding * max(float(s[-1]), 0.0), s, 0.0)[::-1]
 
 
 def ridge_of(model: Any) -> float | None:
@@ -144,7 +144,9 @@ class SpectrumDisplay:
             Where to draw; by default a new figure.
         """
         k = as_kernel(kernel).resolved(X)
-        rows = take_rows(X, evenly(n_rows(X), ROWS))
+        # Rows whose matrix is taken apart: a second or less.
+        most = 1000
+        rows = take_rows(X, evenly(n_rows(X), most))
         found = spectrum_of(np.asarray(gram_of(k, rows).dense(), np.float64), n_rows(X), alpha)
         points = points_on_a_line(rows)
         line, name = None, ""

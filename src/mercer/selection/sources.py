@@ -24,7 +24,7 @@ from mercer.planning.landmarks import landmark_bytes, landmark_count, planned_la
 from mercer.planning.ridge import FEATURE_BYTES, few_features
 from mercer.selection.splits import Splits
 from mercer.solvers import ChainPath, FeaturePath, RidgePath
-from mercer.solvers.line.path import TOGETHER
+from mercer.solvers.line.path import ChainFits
 from mercer.solvers.lowrank.path import LandmarkPath
 from mercer.tiles import Rows
 
@@ -274,7 +274,7 @@ def _chain_bytes(shape: tuple[int, int], splits: Splits | None, alphas: int) -> 
     chain_arrays, target_arrays = 10, 4
     numbers = n * (chain_arrays + target_arrays * targets)
     if splits is not None and not splits.are_single:
-        numbers += 2 * targets * (TOGETHER * n + alphas * int(splits.sizes.max()))
+        numbers += 2 * targets * (ChainFits.together * n + alphas * int(splits.sizes.max()))
     return ENTRY_BYTES * numbers
 
 

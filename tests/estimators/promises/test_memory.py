@@ -140,9 +140,9 @@ def test_the_automatic_machines_refuse_it_in_a_line(X, machine):
 
 def test_the_kernels_that_are_tried_side_by_side_stay_within_the_limit(X, monkeypatch):
     monkeypatch.setattr("mercer.selection.automatic.search.thread_count", lambda: 8)
-    for steps in ("FIRST_STEPS", "WARM_STEPS", "SECOND_STEPS"):
+    for steps in ("first_steps", "warm_steps", "second_steps"):
         # Every step takes the same memory.
-        monkeypatch.setattr(f"mercer.selection.automatic.search.{steps}", 1)
+        monkeypatch.setattr(f"mercer.selection.automatic.search.KernelSearch.{steps}", 1)
     limit, X = 5_000_000, X[:200]
     y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
     # What is loaded once is no part of a fit.

@@ -295,8 +295,8 @@ def test_neighbours_classify_rows_of_numbers_and_categories(rng):
 def test_components_of_too_many_rows_are_those_of_landmarks_and_a_warning_says_so(
     points, monkeypatch
 ):
-    monkeypatch.setattr(counted, "EXACT", 1e-3)
-    monkeypatch.setattr(counted, "APPROXIMATE", 0.05)
+    monkeypatch.setattr(counted.ByLandmarks, "exact_seconds", 1e-3)
+    monkeypatch.setattr(counted.ByLandmarks, "approximate_seconds", 0.05)
     X = points(2100)
     model = KernelPCA(Gaussian(2.0), n_components=12)
     plan = model.plan(X)

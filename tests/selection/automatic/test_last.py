@@ -21,7 +21,7 @@ from mercer.planning import logistic_part, ridge_part
 from mercer.planning.parts import Part
 from mercer.selection.automatic import last
 from mercer.selection.automatic.last import _tell, fitted_last
-from mercer.selection.automatic.search import JUDGED_ROWS, KernelSearch
+from mercer.selection.automatic.search import KernelSearch
 from mercer.solvers import Run
 
 X = np.linspace(-3.0, 3.0, 120)[:, None]
@@ -69,7 +69,7 @@ def test_judged_rows_are_counted_in_the_rows_that_were_given():
         KernelRidge("gaussian")._kernel_for(rows), rows, y, np.ones(240), None, 0, Run()
     )
     np.testing.assert_array_equal(found.judged, np.arange(0, 240, 2))
-    assert len(found.judged) <= JUDGED_ROWS
+    assert len(found.judged) <= KernelSearch.judged_rows
 
 
 def test_rows_are_left_out_where_there_is_no_time_for_all(monkeypatch):

@@ -154,7 +154,7 @@ def test_without_learning_two_widths_are_judged_and_the_best_two_again(monkeypat
 
 
 def test_the_matrix_that_is_judged_is_larger_than_the_sums_of_few_rows(monkeypatch):
-    monkeypatch.setattr(plans, "SECOND_ROWS", 100)
+    monkeypatch.setattr(KernelSearch, "second_rows", 100)
     assert automatic_plan(search_of(1200), Fit()).needed == 56 * 1000**2
 
 

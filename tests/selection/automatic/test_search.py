@@ -14,7 +14,7 @@ from mercer.kernels.params import rounded
 from mercer.selection.automatic import left_out, pool, search
 from mercer.selection.automatic.board import Candidate, simplest_first
 from mercer.selection.automatic.kernels import Start, at_widths, starts
-from mercer.selection.automatic.search import LEAST_RIDGE, RIDGES, KernelSearch
+from mercer.selection.automatic.search import KernelSearch
 from mercer.selection.automatic.sums import n_terms, to_learn_on
 from mercer.solvers import Run
 from mercer.solvers.ridge.held_out import LeftOut
@@ -147,7 +147,7 @@ def test_a_kernel_that_overflows_is_left_out_and_the_others_go_on(monkeypatch):
     one = kernel_search()
     steep, narrow = Polynomial(3000), Gaussian(1.0)
     with pytest.raises(KernelOverflowError, match="not finite"):
-        one._judged(steep, RIDGES, 1.0, np.arange(40))
+        one._judged(steep, KernelSearch.ridges, 1.0, np.arange(40))
     each = [Start("steep", steep, False), Start("narrow", narrow, False)]
     monkeypatch.setattr(search, "starts", lambda X, is_learned: each)
     assert [c.name for c in one.winners()] == ["narrow"]
@@ -245,8 +245,8 @@ def test_ridges_around_the_learned_one_are_tried_and_none_below_rounding(alpha, 
 
     monkeypatch.setattr(left_out, "leave_one_out", recorded)
     one, kernel = kernel_search(20), 4.0 * Gaussian(1.0)
-    one._judged(kernel, RIDGES, alpha, np.arange(20))
-    expected = sorted({max(alpha * r, 4.0 * LEAST_RIDGE) for r in RIDGES})
+    one._judged(kernel, KernelSearch.ridges, alpha, np.arange(20))
+    expected = sorted({max(alpha * r, 4.0 * KernelSearch.least_ridge) for r in KernelSearch.ridges})
     assert_allclose(asked, [expected])
     assert len(expected) == (3 if alpha > 1e-6 else 1)
 
@@ -255,7 +255,7 @@ def test_ridges_around_the_learned_one_are_tried_and_none_below_rounding(alpha, 
 @pytest.mark.parametrize("is_there", [True, False])
 def test_few_rows_choose_the_ridge_where_they_hold_every_class(columns, is_there, monkeypatch):
     one, asked = kernel_search(40), []
-    monkeypatch.setattr(search, "FIRST_ROWS", 10)
+    monkeypatch.setattr(KernelSearch, "first_rows", 10)
     few = one.sample(10)
     rare = few[0] if is_there else np.setdiff1d(np.arange(40), few)[0]
     labels = np.arange(40) % (columns - 1 or 1)
@@ -268,7 +268,7 @@ def test_few_rows_choose_the_ridge_where_they_hold_every_class(columns, is_there
         return judge(gram, y, alphas, w, groups)
 
     monkeypatch.setattr(search, "left_out", recorded)
-    replace(one, y=codes)._judged(Gaussian(1.0), RIDGES, 0.1, np.arange(40))
+    replace(one, y=codes)._judged(Gaussian(1.0), KernelSearch.ridges, 0.1, np.arange(40))
     assert asked == ([(10, 3), (40, 1)] if is_there else [(40, 3)])
 
 

@@ -31,7 +31,7 @@ def test_landmarks_are_told_of_once(kind, best, monkeypatch):
     # A fit to more rows than these that takes any time at all is one by landmarks.
     monkeypatch.setattr(landmarks, "FEW", 100)
     monkeypatch.setattr("mercer.planning.ridge.FEW", 100)
-    monkeypatch.setattr(landmarks, "EXACT", 0.0)
+    monkeypatch.setattr(landmarks.ByLandmarks, "exact_seconds", 0.0)
     monkeypatch.setattr(KernelSearch, "winners", lambda _: Leaderboard([best, ONE]))
     name = "ridge" if best is ONE else "mean"
     monkeypatch.setattr(KernelClassifier, "_compared", lambda *_: {name: Compared(0.0, best)})

@@ -8,7 +8,7 @@ from mercer.gram import HeldLandmarkGram, landmark_gram
 from mercer.kernels import Gaussian
 from mercer.solvers import LogisticProblem, Run
 from mercer.solvers.lowrank import hessian
-from mercer.solvers.lowrank.hessian import ALIKE, Hessian, Preconditioner
+from mercer.solvers.lowrank.hessian import Hessian, Preconditioner
 from mercer.solvers.lowrank.products import FeatureProducts
 
 N, M, C = 70, 8, 3.0
@@ -81,7 +81,7 @@ def test_a_solve_ends_at_half_the_square_of_the_residual_and_not_before(gram, rn
     right, sizes = rng.normal(size=(M, 3)), []
     for most in range(1, 8):
         with monkeypatch.context() as patch:
-            patch.setattr(hessian, "MOST", most)
+            patch.setattr(Hessian, "most", most)
             V, _, steps = H.solved(right, preconditioner, 0.0, Run())
         assert steps == most
         sizes.append(0.5 * float(((H.product(V)[0] - right) ** 2).sum()))
@@ -145,7 +145,7 @@ def test_many_columns_share_one_mean_curvature_and_have_a_factor_each(gram, rng,
     r = rng.normal(size=(M, 3))
     for j, g in enumerate(r.T):
         share = weights[:, j].sum() / weights.sum() * 3
-        s = C * ALIKE ** np.round(np.log(share) / np.log(ALIKE))
+        s = C * Preconditioner.alike ** np.round(np.log(share) / np.log(Preconditioner.alike))
         assert_allclose(made(r)[:, j], np.linalg.solve(np.eye(M) + s * G, g), atol=1e-9)
 
 
@@ -158,9 +158,9 @@ def test_columns_of_little_curvature_have_small_factors(gram, rng, monkeypatch):
     # The first two have half again of the mean, which is nearer to 1 than to 4.
     assert_allclose(made._scales[:2], C)
     share = (rare.scale**2 * (1.0 - rare.unit**2)).sum(axis=0)
-    power = np.round(np.log(share[2] / share.mean()) / np.log(ALIKE))
+    power = np.round(np.log(share[2] / share.mean()) / np.log(Preconditioner.alike))
     assert power < -5
-    assert_allclose(made._scales[2], C * ALIKE**power)
+    assert_allclose(made._scales[2], C * Preconditioner.alike**power)
 
 
 def test_factors_are_shares_whatever_the_size_of_all_curvatures(gram, rng, monkeypatch):

@@ -139,10 +139,10 @@ def test_a_preconditioner_that_took_many_steps_is_made_anew(monkeypatch):
     r = np.ones((20, 1))
     before = made(r)
     later = asked.curvature(np.full((90, 1), 4.0))
-    made.improve(hessian.MANY)
+    made.improve(made.many)
     made.prepare(later, 3.0)
     assert_array_equal(made(r), before)
-    made.improve(hessian.MANY + 1)
+    made.improve(made.many + 1)
     made.prepare(later, 3.0)
     assert np.abs(made(r) - before).max() > 0.1
 

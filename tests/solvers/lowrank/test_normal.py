@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.solvers.lowrank.normal import ROUNDING, Inverse, block_sums
+from mercer.solvers.lowrank.normal import Inverse, block_sums
 
 M = 4
 
@@ -55,7 +55,7 @@ def test_without_a_ridge_the_least_eigenvalue_has_to_count_beside_the_largest(
     rng, share, is_regular
 ):
     # The middle ones are as small, so that the largest alone is compared with.
-    least = share * ROUNDING * M * 9.0
+    least = share * Inverse.rounding * M * 9.0
     G = np.diag([9.0, least, least, least])
     # Ridges that differ are asked of the eigenvalues, one for all of the pivots.
     for alpha in ([0.0, 1.0], [0.0, 0.0]):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mercer.solvers.lowrank.preconditioner import UNITS, LowRankInverse
+from mercer.solvers.lowrank.preconditioner import LowRankInverse
 from mercer.solvers.rounding import EPS
 
 N = 60
@@ -59,7 +59,7 @@ def test_a_ridge_that_rounding_hides_grows_tenfold_until_there_is_a_factor(rng, 
     F = rng.normal(size=(10, N))
     inverse = LowRankInverse(F)
     inverse.shift(0.0)
-    least = UNITS * EPS * np.trace(F @ F.T)
+    least = LowRankInverse.units * EPS * np.trace(F @ F.T)
     assert_allclose(inverse.alpha, least)
     inverse.shift(3.0 * least)
     assert_allclose(inverse.alpha, 3.0 * least)

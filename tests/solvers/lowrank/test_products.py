@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from mercer import Gaussian
 from mercer.gram import HeldEntriesGram, HeldLandmarkGram, LandmarkGram, landmark_gram
-from mercer.solvers.lowrank.products import EVEN, FeatureProducts
+from mercer.solvers.lowrank.products import FeatureProducts
 
 random = np.random.default_rng(0)
 X = random.normal(size=(60, 3))
@@ -19,7 +19,7 @@ V, U = random.normal(size=(12, 2)), random.normal(size=(60, 2))
 def test_they_are_those_of_the_features(scale, held, is_exact):
     gram = landmark_gram(Gaussian(scale), X, 12)
     m, F = gram.landmarks.n_features, gram.features()
-    assert (gram.landmarks.single_error <= EVEN) == (scale == 1.5)
+    assert (gram.landmarks.single_error <= FeatureProducts.even) == (scale == 1.5)
     if held == "entries":
         # Where L^-1 takes too many digits from them these are features all the same.
         gram, held = HeldEntriesGram.of(gram), np.float32

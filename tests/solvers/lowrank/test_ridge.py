@@ -58,7 +58,7 @@ def test_the_coefficients_are_those_of_the_kernel_of_the_landmarks(alpha, rng):
 
 
 def test_features_in_float32_are_refined_to_the_tolerance(rng, monkeypatch):
-    monkeypatch.setattr("mercer.solvers.lowrank.ridge.WORTH", 0.0)
+    monkeypatch.setattr(NystromRidge, "worth", 0.0)
     gram, y = case(rng)
     problem = problem_of(y, 0.1)
     single = np.asarray(gram.features(), np.float32).astype(float)
@@ -141,7 +141,7 @@ def test_a_matrix_without_landmarks_is_refused(rng):
 def test_the_radius_is_the_gap_beside_the_root_of_the_ridge_and_bounds_the_distance(
     rng, monkeypatch
 ):
-    monkeypatch.setattr("mercer.solvers.lowrank.ridge.WORTH", 0.0)
+    monkeypatch.setattr(NystromRidge, "worth", 0.0)
     gram, y = case(rng)
     problem = problem_of(y, [0.1, 2.0])
     found = NystromRidge(tol=1e-2, max_iter=0).solve(gram, problem)
@@ -213,7 +213,7 @@ def test_passes_end_when_they_gain_no_more(is_sketched, rng, monkeypatch):
         return plain(equations, theta)
 
     monkeypatch.setattr(LandmarkEquations, "at", at)
-    monkeypatch.setattr("mercer.solvers.lowrank.ridge.MOST_ROUNDS", 100)
+    monkeypatch.setattr(NystromRidge, "most_rounds", 100)
     NystromRidge(tol=1e-300, is_sketched=is_sketched).solve(gram, problem_of(y, 0.1))
     # One at the beginning, a few that gain, and one that does not.
     assert 2 <= len(measured) <= 8

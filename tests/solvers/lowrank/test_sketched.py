@@ -11,7 +11,7 @@ from mercer.solvers.lowrank import sketched
 from mercer.solvers.lowrank.counted import CountedInverse
 from mercer.solvers.lowrank.equations import LandmarkEquations
 from mercer.solvers.lowrank.normal import Inverse
-from mercer.solvers.lowrank.sketched import SINGLE, TINY, SketchedInverse, _least_ritz
+from mercer.solvers.lowrank.sketched import TINY, SketchedInverse, _least_ritz
 from ridges import problem_of
 
 N, M = 300, 12
@@ -50,7 +50,7 @@ def test_it_comes_to_the_goal_or_to_what_float32_allows(rng, fit_intercept):
         exact = np.linalg.solve(N_alpha, g[:, t])
         missed = found[:, t] - exact
         begun = g[:, t] @ exact
-        assert missed @ N_alpha @ missed <= (10.0 * SINGLE) ** 2 * begun
+        assert missed @ N_alpha @ missed <= (10.0 * SketchedInverse.single) ** 2 * begun
     assert 2 < inverse.steps < 40
 
 
@@ -198,7 +198,7 @@ def test_landmarks_in_the_place_of_rows_lead_to_the_same_solution(rng, counted, 
 
 
 def test_sums_take_over_where_landmarks_take_many_steps(rng, counted, monkeypatch):
-    monkeypatch.setattr(sketched, "PATIENCE", 2)
+    monkeypatch.setattr(SketchedInverse, "patience", 2)
     equations = equations_of(rng, alpha=(0.1,))
     inverse = SketchedInverse(equations, np.array([1e-9]), 200, Run())
     g = rng.normal(size=(M, 1))

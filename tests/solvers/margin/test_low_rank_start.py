@@ -14,10 +14,10 @@ KERNEL = Gaussian(1.0)
 
 @pytest.fixture(autouse=True)
 def few_rows(monkeypatch):
-    monkeypatch.setattr(seeding, "RANKS", (16, 32, 64))
-    monkeypatch.setattr(seeding, "FEWEST", 150)
-    monkeypatch.setattr(seeding, "GAIN", 1e-9)
-    monkeypatch.setattr(seeding, "STEPS", 50)
+    monkeypatch.setattr(seeding.LowRankStart, "ranks", (16, 32, 64))
+    monkeypatch.setattr(seeding.LowRankStart, "fewest", 150)
+    monkeypatch.setattr(seeding._Smooth, "gain", 1e-9)
+    monkeypatch.setattr(seeding._Smooth, "steps", 50)
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def classification(X, rng, C, fit_intercept=True):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
 def test_the_seed_is_feasible_and_near_the_optimum(X, rng, monkeypatch, C, fit_intercept):
-    monkeypatch.setattr(seeding, "RANKS", (64,))
+    monkeypatch.setattr(seeding.LowRankStart, "ranks", (64,))
     problem = classification(X, rng, C, fit_intercept)
     found = seeded(StreamedGram(KERNEL, X), problem)
     assert (found.a >= problem.lower).all() and (found.a <= problem.upper).all()
@@ -55,16 +55,16 @@ def distances(kernel, X, problem):
 
 
 def test_the_seed_of_a_tube_is_off_by_less_than_the_kinks_are_wide(X, rng, monkeypatch):
-    monkeypatch.setattr(seeding, "RANKS", (256,))
+    monkeypatch.setattr(seeding.LowRankStart, "ranks", (256,))
     y = np.sin(2.0 * X[:, 0]) + 0.1 * rng.normal(size=len(X))
     problem = MarginProblem.regression(y, np.ones(len(X)), 0.1, True)
-    width = 0.5 * np.ptp(y) * seeding.ALL_WIDTHS[-1]
+    width = 0.5 * np.ptp(y) * seeding.LowRankStart.all_widths[-1]
     assert np.quantile(distances(KERNEL, X, problem), 0.95) < width
 
 
 def test_what_the_copy_leaves_of_the_diagonal_counts(X, rng, monkeypatch):
     # Of narrow bumps few rows copy hardly anything but the diagonal.
-    monkeypatch.setattr(seeding, "RANKS", (16,))
+    monkeypatch.setattr(seeding.LowRankStart, "ranks", (16,))
     problem = classification(X, rng, 100.0)
     assert np.median(distances(Gaussian(0.02), X, problem)) < 0.1
 
@@ -323,7 +323,7 @@ def test_the_rank_is_the_least_that_leaves_little_to_the_diagonal(rng, monkeypat
     mean = bounds.mean()
     # Columns up to 16 leave 0.29 of a diagonal entry, up to 32 leave 0.04, up to 64 nothing.
     for left, rank in ((0.05, 32), (0.039, 64), (0.3, 16), (0.28, 32)):
-        monkeypatch.setattr(seeding, "LEFT", left * mean)
+        monkeypatch.setattr(seeding.LowRankStart, "left", left * mean)
         assert seeding._rank(F, diagonal, problem) == rank
     assert seeding._rank(F[:, :10], diagonal, problem) == 10
     assert seeding._rank(F[:, :32], diagonal + 9.0, problem) == 32
@@ -332,9 +332,9 @@ def test_the_rank_is_the_least_that_leaves_little_to_the_diagonal(rng, monkeypat
 def test_room_for_the_fewest_rows_is_room_enough(X, rng, monkeypatch):
     problem = classification(X, rng, 1.0)
     for room, is_seeded in ((16, True), (15, False)):
-        monkeypatch.setattr(seeding, "MEMORY", 4 * len(X) * room)
+        monkeypatch.setattr(seeding.LowRankStart, "memory", 4 * len(X) * room)
         assert (seeded(StreamedGram(KERNEL, X), problem) is not None) is is_seeded
-    monkeypatch.setattr(seeding, "MEMORY", 256 << 20)
+    monkeypatch.setattr(seeding.LowRankStart, "memory", 256 << 20)
     enough = 4 * 4 * len(X) * 16
     assert seeded(StreamedGram(KERNEL, X, enough), problem) is not None
     assert seeded(StreamedGram(KERNEL, X, enough - 1), problem) is None
@@ -349,8 +349,8 @@ def test_the_way_begins_with_a_share_of_the_rows_within_bounds(X, rng, monkeypat
 
     monkeypatch.setattr(seeding, "_seed", seen)
     for fewest, most in ((150, 4096), (170, 4096), (100, 120)):
-        monkeypatch.setattr(seeding, "FEWEST", fewest)
-        monkeypatch.setattr(seeding, "MOST", most)
+        monkeypatch.setattr(seeding.LowRankStart, "fewest", fewest)
+        monkeypatch.setattr(seeding.LowRankStart, "most", most)
         seeded(StreamedGram(KERNEL, X), problem)
     assert sizes == [(64, 160, True), (64, 170, True), (64, 120, True)]
 
@@ -378,7 +378,7 @@ def test_the_sample_ends_in_time_and_with_ctrl_c(X, rng):
 
 
 def test_some_rows_stand_for_all_in_proportion_to_their_number(X, rng, monkeypatch):
-    monkeypatch.setattr(seeding, "FEWEST", 170)
+    monkeypatch.setattr(seeding.LowRankStart, "fewest", 170)
     weights, of = [], seeding._Smooth.of
 
     def seen(F, diagonal, problem, weight):

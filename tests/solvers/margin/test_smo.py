@@ -70,8 +70,8 @@ def test_screening_of_rows_does_not_change_the_optimum(X, signs, monkeypatch, fi
     exact = SMO(tol=1e-7).solve(gram, problem)
     monkeypatch.setattr(Screening, "least_rows", 100)
     monkeypatch.setattr(SMO, "few_rows", 0)
-    monkeypatch.setattr(seeding, "RANKS", (8, 16))
-    monkeypatch.setattr(seeding, "FEWEST", 60)
+    monkeypatch.setattr(seeding.LowRankStart, "ranks", (8, 16))
+    monkeypatch.setattr(seeding.LowRankStart, "fewest", 60)
     begin = exact.coefficients[:, 0] * 0.5 if start else None
     screened = SMO(tol=1e-5).solve(gram, replace(problem, start=begin))
     assert screened.residual[0] <= 1e-5
@@ -84,8 +84,8 @@ def test_screening_works_for_a_tube(X, rng, monkeypatch):
     problem = MarginProblem.regression(y, np.full(400, 10.0), 0.1, True)
     monkeypatch.setattr(Screening, "least_rows_in_tube", 100)
     monkeypatch.setattr(SMO, "few_rows", 0)
-    monkeypatch.setattr(seeding, "RANKS", (8, 16))
-    monkeypatch.setattr(seeding, "FEWEST", 60)
+    monkeypatch.setattr(seeding.LowRankStart, "ranks", (8, 16))
+    monkeypatch.setattr(seeding.LowRankStart, "fewest", 60)
     solution = SMO(tol=1e-5).solve(StreamedGram(KERNEL, X), problem)
     peer = SVR(C=10.0, epsilon=0.1, gamma=0.5, tol=1e-6).fit(X, y)
     assert solution.residual[0] <= 1e-5
@@ -142,8 +142,8 @@ def doubles(monkeypatch):
     """The shapes of all products with K in float64, for rows that are screened."""
     monkeypatch.setattr(Screening, "least_rows", 100)
     monkeypatch.setattr(SMO, "few_rows", 0)
-    monkeypatch.setattr(seeding, "RANKS", (8, 16))
-    monkeypatch.setattr(seeding, "FEWEST", 60)
+    monkeypatch.setattr(seeding.LowRankStart, "ranks", (8, 16))
+    monkeypatch.setattr(seeding.LowRankStart, "fewest", 60)
     product, shapes = StreamedGram.partial_product, []
 
     def counted(gram, rows, columns, V):

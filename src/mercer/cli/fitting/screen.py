@@ -11,9 +11,6 @@ from mercer.cli.talk import heading, indented, pairs, quoted, wrapped
 from mercer.data.listing import as_text, in_four_digits
 from mercer.data.memory import gigabytes
 
-# Columns that are listed one by one, candidates of a leaderboard, and classes.
-MOST_COLUMNS, MOST_CANDIDATES, MOST_CLASSES = 40, 10, 12
-
 
 def shown(result: dict[str, Any]) -> str:
     """Return a result as a text for people, with the headings bold on a terminal."""
@@ -78,9 +75,11 @@ def _shown_columns(columns: list[dict[str, Any]]) -> str:
     if len(columns) == 1 and "used" not in columns[0]:
         return f"{heading('columns')}, {columns[0]['column']}: {columns[0]['holds']}"
     some = columns
-    if len(columns) > MOST_COLUMNS:
+    # Columns that are listed one by one.
+    most = 40
+    if len(columns) > most:
         telling = [c for c in columns if not c["used"] or c["missing"]]
-        some = (telling or columns)[:MOST_COLUMNS]
+        some = (telling or columns)[:most]
         title += f", here are {len(some)} of them"
         title += ", left out or with missing cells" if telling else ""
     header = ("column", "holds", "missing", "distinct", "becomes")
@@ -104,8 +103,10 @@ def _shown_leaderboard(board: list[dict[str, Any]], target: str, notes: list[str
         measure += ", those that were tried on the most rows before the others"
     if header[-1] == "seconds":
         measure += "; rows are distinct ones"
-    cells = [list(entry.values()) for entry in board[:MOST_CANDIDATES]]
-    more = len(board) - MOST_CANDIDATES
+    # Candidates that are listed.
+    most = 10
+    cells = [list(entry.values()) for entry in board[:most]]
+    more = len(board) - most
     rest = [f"and {more} more"] if more > 0 else []
     below = "".join(f"\n  {wrapped(line, 2)}" for line in [*rest, *notes])
     titles = [name.replace("_", " ") for name in header]
@@ -146,11 +147,12 @@ def _shown_classes(classes: list[dict[str, Any]]) -> str:
     if not classes:
         return ""
     header = ("class", "rows", "named", "recall", "precision", "F1")
+    # Classes that are listed.
+    most = 12
     cells = [
-        ["-" if value is None else value for value in each.values()]
-        for each in classes[:MOST_CLASSES]
+        ["-" if value is None else value for value in each.values()] for each in classes[:most]
     ]
-    more = len(classes) - MOST_CLASSES
+    more = len(classes) - most
     rest = f"\n  and {more} more, which --json and the report have" if more > 0 else ""
     legend = "recall: of the rows of a class, how many are named so; precision: of those named so"
     title = f"{heading('class by class')}, the rarest first ({legend}, how many are of it)"

@@ -18,10 +18,6 @@ from mercer.selection import (
     KernelRidgeMeanClassifier,
 )
 
-# Rows on which a kernel is chosen for a table that is not in memory, and the share of a time limit
-# that choosing may take.
-CHOSEN_ON, CHOOSING = 20_000, 0.5
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -82,8 +78,12 @@ class Choice:
             model = self._fixed(job) if self.is_fixed else self._chosen(job, self.time_limit)
             return model, model
         began, limit = perf_counter(), self.time_limit
-        sample = job.in_memory(CHOSEN_ON, self.seed)
-        judge = self._chosen(sample, None if limit is None else CHOOSING * limit)
+        # Rows on which a kernel is chosen for a table that is not in memory.
+        most = 20_000
+        sample = job.in_memory(most, self.seed)
+        # The share of a time limit that choosing may take.
+        share = 0.5
+        judge = self._chosen(sample, None if limit is None else share * limit)
         rest = None if limit is None else max(self.least_seconds, limit - (perf_counter() - began))
         found = {"C": judge.C_} if job.is_classes else {"alphas": (judge.alpha_,)}
         last = replace(self, kernels=(judge.kernel_,), time_limit=rest, **found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,6 @@ from mercer.data.columns import column_names, is_table, n_rows, stack_rows, take
 
 # Numbers of a block, 8 MB, where no other limit says less: rows are read to be made more of.
 MOST = 1 << 20
-# Rows that stand for all where a kernel is chosen by what columns hold.
-SAMPLE = 10_000
 
 
 class Source(Protocol):
@@ -48,6 +46,9 @@ class Stream:
     index : array of shape (m,), optional
         Which rows of the source count, in ascending order; all by default.
     """
+
+    # Rows that stand for all where a kernel is chosen by what columns hold.
+    sample_rows: ClassVar[int] = 10_000
 
     source: Source
     n: int
@@ -110,7 +111,7 @@ class Stream:
     @property
     def sample_index(self) -> NDArray[np.intp]:
         """Which rows these are."""
-        return np.linspace(0, len(self) - 1, min(len(self), SAMPLE)).astype(np.intp)
+        return np.linspace(0, len(self) - 1, min(len(self), self.sample_rows)).astype(np.intp)
 
     @property
     def n_columns(self) -> int:

@@ -19,9 +19,6 @@ from mercer.native.core import thread_count
 from mercer.native.strings import subsequence_diagonal, subsequences
 from mercer.tiles import Expression, Tile
 
-# The largest distance that is told apart.
-LARGEST_DISTANCE = 2**31 - 2
-
 
 @dataclass(frozen=True)
 class Symbols:
@@ -156,7 +153,10 @@ class Levenshtein:
         The largest distance of interest; any beyond it is infinite.
     """
 
-    most: int = LARGEST_DISTANCE
+    # The largest distance that is told apart.
+    largest: ClassVar[int] = 2**31 - 2
+
+    most: int = largest
 
     def __call__(self, X: Sequence[Any], Z: Sequence[Any]) -> Array:
         # Imported here because only this kernel needs it.
@@ -219,6 +219,6 @@ class EditDistance(Kernel):
         vanishing = 746.0
         # A power of two, which a little more or less of the scale leaves as it is.
         most = 2 ** math.ceil(math.log2(max(vanishing * self.scale, 1.0)))
-        fill = Levenshtein(min(most, LARGEST_DISTANCE))
+        fill = Levenshtein(min(most, Levenshtein.largest))
         distance = t.after(CheckedRows()).opaque(fill, fill.diagonal)
         return t.exp(-1.0 / max(self.scale, 1e-300) * distance)

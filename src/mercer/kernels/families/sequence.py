@@ -27,9 +27,6 @@ from mercer.tiles.windows import (
     matched_windows_diagonal,
 )
 
-# Ways to choose the positions of gaps up to which features are counted.
-MOST_MASKS = 1 << 16
-
 
 @dataclass(frozen=True)
 class MatchedWindows:
@@ -77,6 +74,8 @@ class Grams:
     # There is a column for everything that might occur.
     columns: ClassVar[int] = COLUMNS
     is_discrete: ClassVar[bool] = True
+    # Ways to choose the positions of gaps up to which features are counted.
+    most_masks: ClassVar[int] = 1 << 16
 
     def __call__(self, X: Any) -> sp.csr_array:
         S = self.compared(X)
@@ -115,7 +114,7 @@ class Grams:
     @property
     def is_countable(self) -> bool:
         """Whether the gaps can be chosen in so few ways that what is read is counted for each."""
-        return choose(self.width, self.gaps) <= MOST_MASKS
+        return choose(self.width, self.gaps) <= self.most_masks
 
     @property
     def is_comparable(self) -> bool:
@@ -346,6 +345,6 @@ def _check_masks(name: str, grams: Grams) -> None:
     if not grams.is_countable:
         raise ValueError(
             f"{name}: {shown(grams.gaps)} gaps in {shown(grams.width)} positions can be chosen in "
-            f"more than the {MOST_MASKS} ways that can be counted; use a shorter window or fewer "
-            "gaps"
+            f"more than the {Grams.most_masks} ways that can be counted; use a shorter window or "
+            "fewer gaps"
         )

@@ -18,8 +18,6 @@ from mercer.kernels.maps import MEAN, REFUSE, InputMap
 Array = NDArray[Any]
 
 TIME, YEAR, WEEK, DAY = PARTS = ("time", "year", "week", "day")
-# Days of a period, and of the steps in which a phase must differ to be used.
-PERIODS = {YEAR: (365.2425, 30.0), WEEK: (7.0, 1.0), DAY: (1.0, 1.0 / 1440.0)}
 
 
 @dataclass(frozen=True)
@@ -132,7 +130,9 @@ def _telling(dates: Dates, days: Array) -> tuple[str, ...]:
     span = float(np.ptp(days)) if len(days) else 0.0
     known = Dates(dates.title, dates.moments[~np.isnat(dates.moments)])
     found = []
-    for part, (period, step) in PERIODS.items():
+    # Days of a period, and of the steps in which a phase must differ to be used.
+    periods = {YEAR: (365.2425, 30.0), WEEK: (7.0, 1.0), DAY: (1.0, 1.0 / 1440.0)}
+    for part, (period, step) in periods.items():
         steps = np.floor(_phase(part, known, days) * period / step + 0.5 * (part == DAY))
         if span >= period and len(np.unique(steps)) > 1:
             found.append(part)

@@ -24,8 +24,8 @@ Array = NDArray[Any]
 
 # Training rows of the Gram matrix that is shown, and of which the spectrum is.
 GRAM_ROWS, SPECTRUM_ROWS = 240, 500
-# Points of a curve and of an effect, rows of an interval that are drawn, classes with a curve.
-CURVE_POINTS, EFFECT_POINTS, INTERVALS, CURVES = 200, 24, 200, 4
+# Points of a curve that are drawn.
+CURVE_POINTS = 200
 
 
 def against_truth(tests: HeldOut) -> Plot:
@@ -54,7 +54,9 @@ def intervals(tests: HeldOut) -> Plot | None:
         return None
     _, some, low, high = tests.interval
     order = np.argsort(tests.predicted[some], kind="stable")
-    order = order[evenly(len(order), INTERVALS)]
+    # Rows whose intervals are drawn.
+    drawn = 200
+    order = order[evenly(len(order), drawn)]
     y, place = np.asarray(tests.y, float)[some[order]], np.arange(len(order))
     about = "prediction intervals and true targets of held-out rows"
     x, ends = (-1.0, float(len(order))), around(low[order], high[order], y)
@@ -74,7 +76,9 @@ def receiver(tests: HeldOut) -> list[tuple[Plot, str]]:
     if scores is None or scores.shape[1] != len(classes):
         return []
     counts = np.bincount(tests.codes, minlength=len(classes))
-    wanted = [1] if len(classes) == 2 else np.argsort(-counts, kind="stable")[:CURVES]
+    # Classes with a curve of their own.
+    most = 4
+    wanted = [1] if len(classes) == 2 else np.argsort(-counts, kind="stable")[:most]
     plots = []
     for c in wanted:
         is_one = tests.codes == c
@@ -122,12 +126,14 @@ def calibration(tests: HeldOut) -> Plot | None:
 def effect(facts: Facts, column: Any) -> Plot | None:
     """Draw the mean prediction over the values of a column, see `EffectDisplay`."""
     name, label = facts.title(column), answer_name(facts.model)
+    # Points at which an effect is found.
+    points = 24
     found = effect_of(
         lambda rows: answers(facts.model, rows),
         facts.rows,
         facts.place(facts.rows, column),
         name,
-        EFFECT_POINTS,
+        points,
     )
     if found is None:
         return None

@@ -13,9 +13,6 @@ from mercer.reports.page import charts
 from mercer.reports.page.facts import Facts, has_columns
 from mercer.reports.page.html import Markup, bar, beside, figures, number, paragraph, section, table
 
-# Columns that are listed, whose effects are drawn, and k-grams of either sign.
-LISTED, EFFECTS, GRAMS = 30, 6, 12
-
 
 def columns(facts: Facts, remarks: Sequence[str] = ()) -> str:
     """List the columns by how far f moves with them, and what was remarked of their cells."""
@@ -33,7 +30,9 @@ def columns(facts: Facts, remarks: Sequence[str] = ()) -> str:
     if facts.tests is not None and shuffled:
         header.append(f"{facts.tests.measure} when shuffled")
     rows = []
-    for row in found.columns[:LISTED]:
+    # Columns that are listed.
+    listed = 30
+    for row in found.columns[:listed]:
         cells: list[Any] = [facts.title(row.column), row.importance, bar(row.importance / most)]
         cells += [row.effect] if has_signs else []
         cells += [Markup("" if np.isnan(row.low) else _spread(row))] if has_ends else []
@@ -49,7 +48,7 @@ def columns(facts: Facts, remarks: Sequence[str] = ()) -> str:
         if facts.X is None
         else "held-out rows; mercer explain looks from those that the model keeps."
     )
-    left = len(found.columns) - LISTED
+    left = len(found.columns) - listed
     return section(
         "Columns",
         paragraph(text),
@@ -94,11 +93,13 @@ def effects(facts: Facts) -> str:
     most = max((row.importance for row in found.columns), default=0.0)
     names = [row.column for row in found.columns if row.importance > least * most]
     plots = []
+    # Columns whose effects are drawn.
+    drawn = 6
     for name in names:
         plot = charts.effect(facts, name)
         if plot is not None:
             plots.append((plot, f"{facts.title(name)}: mean, and 80 % of the rows"))
-        if len(plots) == EFFECTS:
+        if len(plots) == drawn:
             break
     labels = [str(label) for label in getattr(facts.model, "classes_", [])]
     said = (
@@ -112,7 +113,9 @@ def texts(facts: Facts) -> str:
     found = facts.explanation
     if found is None or found.kgrams is None:
         return ""
-    weights = found.kgrams.strongest(GRAMS)
+    # k-grams of either sign.
+    of_each = 12
+    weights = found.kgrams.strongest(of_each)
     most = max((abs(weight.weight) for weight in weights), default=1.0)
     has_columns = any(weight.column is not None for weight in weights)
     has_targets = len(found.kgrams.targets) > 1

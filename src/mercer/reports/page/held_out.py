@@ -26,11 +26,10 @@ from mercer.reports.thresholds import Threshold, rarer, thresholds
 
 Array = NDArray[Any]
 
-# Rows that a picture is made of, and that columns are shuffled on.
-SHOWN, SHUFFLED = 1500, 300
-# The share of new targets that intervals should hold; the training rows up to which those of the
-# model are asked for, which take as long as a fit; and the held-out rows from which others are.
-COVERAGE, JACKKNIFE_ROWS, LEAST_HELD_OUT = 0.9, 4000, 40
+# Rows that a picture is made of.
+SHOWN = 1500
+# The share of new targets that intervals should hold.
+COVERAGE = 0.9
 # What tests a model that was not tested yet.
 TEST_COMMAND = "mercer report MODEL --data FILE --target COLUMN"
 
@@ -111,9 +110,12 @@ class HeldOut:
         """
         if self.machine.is_classes:
             return None
+        # Training rows up to which intervals of the model are asked for, which take as long as a
+        # fit.
+        jackknife_rows = 4000
         if (
             hasattr(self.model, "predict_interval")
-            and (self.machine.n_train or np.inf) <= JACKKNIFE_ROWS
+            and (self.machine.n_train or np.inf) <= jackknife_rows
         ):
             return self._jackknife() or self._conformal()
         return self._conformal()
@@ -130,7 +132,9 @@ class HeldOut:
         return found if is_finite else None
 
     def _conformal(self) -> Interval | None:
-        if self.n < LEAST_HELD_OUT:
+        # Held-out rows from which their errors tell intervals.
+        least = 40
+        if self.n < least:
             return None
         first, second = np.arange(0, self.n, 2), np.arange(1, self.n, 2)
         missed = np.abs(np.asarray(self.y, float)[first] - self.predicted[first])
@@ -221,7 +225,9 @@ class HeldOut:
         wanted = columns[: self.most_shuffled]
         if not wanted or not (is_table(self.X) or isinstance(self.X, np.ndarray)):
             return {}
-        some = evenly(self.n, SHUFFLED)
+        # Rows that columns are shuffled on.
+        most = 300
+        some = evenly(self.n, most)
         rows, random = take_rows(self.X, some), np.random.default_rng(0)
         orders = [random.permutation(len(some)) for _ in range(self.repeats)]
         asked = [

@@ -14,8 +14,8 @@ from mercer.reports.page.facts import Facts
 from mercer.reports.page.held_out import COVERAGE, TEST_COMMAND, HeldOut
 from mercer.reports.page.html import figures, number, paragraph, section, table
 
-# Columns that the summary names, and classes of a confusion matrix.
-NAMED, CLASSES = 4, 30
+# Classes of a confusion matrix, and rows of a table of classes.
+CLASSES = 30
 
 
 def summary(facts: Facts, target: str = "", held_out: str = "") -> str:
@@ -110,7 +110,9 @@ def _mattering(facts: Facts) -> str:
     if len(facts.columns) < 2 or facts.explanation is None:
         return ""
     rows = facts.explanation.columns
-    named = [row for row in rows[:NAMED] if row.importance >= 0.05 * rows[0].importance]
+    # Columns that the summary names.
+    most = 4
+    named = [row for row in rows[:most] if row.importance >= 0.05 * rows[0].importance]
     titles = [facts.title(row.column) for row in named]
     listed = ", ".join(titles[:-1]) + " and " * (len(titles) > 1) + titles[-1]
     verb = "matters" if len(named) == 1 else "matter"

@@ -21,12 +21,8 @@ from mercer.reports.recipe import Part, recipe_of
 from mercer.reports.spectrum import eigenvalues_of, ridge_of
 from mercer.selection.automatic.board import Leaderboard
 
-# Rows of a leaderboard, of influential rows, and columns of these.
-CANDIDATES, INFLUENTIAL, SHOWN_COLUMNS = 12, 10, 8
-# Characters of a formula that is set, longer ones are read better as an expression; and its lines.
-FORMULA, LINES = 3000, 12
-# Nodes up to which the tree of a kernel is shown at once.
-NODES = 12
+# Rows of a leaderboard.
+CANDIDATES = 12
 
 
 def kernel(facts: Facts) -> str:
@@ -38,8 +34,10 @@ def kernel(facts: Facts) -> str:
     if len(parts) > 1:
         k = Sum(tuple(part.share * part.kernel for part in parts if part.share))
     settings = ", ".join(f"{name} = {value:g}" for name, value in parts[0].penalties.items())
+    # Nodes up to which the tree is shown at once.
+    few = 12
     # A tree of pages is for whoever asks for it.
-    state = " open" if _nodes(k) <= NODES else ""
+    state = " open" if _nodes(k) <= few else ""
     return section(
         "Kernel",
         _in_words(parts, k),
@@ -66,14 +64,18 @@ def _nodes(k: Kernel) -> int:
 def _formula(k: Kernel) -> str:
     """Return k(x, z) = ... with a line for every term of a sum."""
     terms, lines = _terms(k), []
-    for i, term in enumerate(terms[:LINES]):
+    # Characters of a term that is set: longer ones are read better as an expression.
+    longest = 3000
+    # Terms that are set.
+    most = 12
+    for i, term in enumerate(terms[:most]):
         latex = term.latex()
-        if len(latex) > FORMULA:
+        if len(latex) > longest:
             lines.append(f"<code>{escape(repr(term))}</code>")
         else:
             lines.append(("+ " if i else "") + mathml(("k(x, z) = " if i == 0 else "") + latex))
-    if len(terms) > LINES:
-        lines.append(f"+ … {len(terms) - LINES} terms more, which are in the tree")
+    if len(terms) > most:
+        lines.append(f"+ … {len(terms) - most} terms more, which are in the tree")
     return f'<div class="formula">{"".join(f"<div>{line}</div>" for line in lines)}</div>'
 
 
@@ -187,7 +189,9 @@ def influential(facts: Facts, numbers: Any = None) -> str:
     # A row has a coefficient for every target, and in a mean of functions for every one of them.
     a = getattr(facts.function.dual, "by_target", None)
     own = a[:, 0].tolist() if a is not None and a.shape[1] == 1 else None
-    order = np.argsort(-size, kind="stable")[:INFLUENTIAL]
+    # Rows that are shown.
+    most = 10
+    order = np.argsort(-size, kind="stable")[:most]
     header, cells = _shown_rows(facts, take_rows(rows, order))
     is_of_file = numbers is not None and len(numbers) == n_rows(rows)
     own_number = numbers if is_of_file else np.arange(n_rows(rows))
@@ -218,7 +222,9 @@ def _shown_rows(facts: Facts, rows: Any) -> tuple[list[str], list[list[Any]]]:
         names = [str(name) for name in getattr(facts.inner, "feature_names_in_", ())]
     titles: list[Any] = names or list(range(rows.shape[1]))
     known = [titles.index(column) for column in facts.columns if column in titles]
-    places = (known or list(range(len(titles))))[:SHOWN_COLUMNS]
+    # Columns that are shown.
+    most = 8
+    places = (known or list(range(len(titles))))[:most]
     cells = [cells_of(rows, place) for place in places]
     header = [facts.title(titles[place]) for place in places]
     return header, [[_plain(column[i]) for column in cells] for i in range(n_rows(rows))]

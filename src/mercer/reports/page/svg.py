@@ -10,21 +10,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from math import floor, log10
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-WIDTH, HEIGHT = 400, 270
-LEFT, RIGHT, TOP, BOTTOM = 68, 14, 12, 50
-# About how many numbers stand along an axis, how many dates, and the width of a letter.
-TICKS, DATES, LETTER = 5, 3, 8.0
-# Seconds of half a year.
-MONTHS = 183 * 86400
-# Characters of what an axis measures.
-LABEL = 44
 # Sizes from which on numbers along an axis would take too much room, and the units that they are
 # written in.
 UNITS = ((1e13, 1.0, ""), (1e9, 1e9, "billions"), (1e6, 1e6, "millions"), (1e4, 1e3, "thousands"))
@@ -48,6 +40,16 @@ class Plot:
         Whether x is in seconds since 1970, and written as dates.
     """
 
+    # The size of a picture, and where its axes end; numbers may need more room on the left.
+    width: ClassVar[int] = 400
+    height: ClassVar[int] = 270
+    left: ClassVar[int] = 68
+    right: ClassVar[int] = width - 14
+    top: ClassVar[int] = 12
+    bottom: ClassVar[int] = height - 50
+    # The width of a letter.
+    letter: ClassVar[float] = 8.0
+
     x: tuple[float, float]
     y: tuple[float, float]
     x_label: str
@@ -61,8 +63,8 @@ class Plot:
         """Return where numbers stand on the picture."""
         across = (np.asarray(x, float) - self.x[0]) / ((self.x[1] - self.x[0]) or 1.0)
         up = (np.asarray(y, float) - self.y[0]) / ((self.y[1] - self.y[0]) or 1.0)
-        return self._left + across * (WIDTH - self._left - RIGHT), HEIGHT - BOTTOM - up * (
-            HEIGHT - TOP - BOTTOM
+        return self._left + across * (self.right - self._left), self.bottom - up * (
+            self.bottom - self.top
         )
 
     def points(self, x: Any, y: Any, kind: str = "point") -> Plot:
@@ -100,27 +102,28 @@ class Plot:
     def __str__(self) -> str:
         name = escape(self.about, quote=True)
         axes = [*self._x_axis(), *self._y_axis()]
+        box = f"0 0 {self.width} {self.height}"
         return (
-            f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{name}">'
+            f'<svg class="plot" viewBox="{box}" role="img" aria-label="{name}">'
             f"<title>{name}</title>{''.join(axes)}{''.join(self._parts)}</svg>"
         )
 
     def _x_axis(self) -> list[str]:
-        middle = (self._left + WIDTH - RIGHT) / 2
+        middle = (self._left + self.right) / 2
         is_number = not self.x_names and not self.is_date
         label = _label(self.x_label, _unit(self.x)[1] if is_number else "")
-        parts = [f'<text class="label" x="{middle}" y="{HEIGHT - 6}">{label}</text>']
-        width = (WIDTH - self._left - RIGHT) / max(len(self.x_names), 1)
+        parts = [f'<text class="label" x="{middle}" y="{self.height - 6}">{label}</text>']
+        width = (self.right - self._left) / max(len(self.x_names), 1)
         for value, text in self._x_ticks():
             a = float(self._at(value, self.y[0])[0])
             parts.append(
-                f'<line class="grid" x1="{a:.1f}" x2="{a:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>'
+                f'<line class="grid" x1="{a:.1f}" x2="{a:.1f}" y1="{self.top}" y2="{self.bottom}"/>'
             )
             # What is longer than its share of the axis would run into its neighbour.
-            room = max(3, int(width / LETTER)) if self.x_names else len(text)
+            room = max(3, int(width / self.letter)) if self.x_names else len(text)
             shown = escape(text if len(text) <= room else f"{text[: room - 1]}…")
             parts.append(
-                f'<text class="tick middle" x="{a:.1f}" y="{HEIGHT - BOTTOM + 18}">{shown}</text>'
+                f'<text class="tick middle" x="{a:.1f}" y="{self.bottom + 18}">{shown}</text>'
             )
         return parts
 
@@ -128,10 +131,14 @@ class Plot:
         """Return where numbers, dates or names stand along the x axis."""
         if self.x_names:
             return [(float(j), name) for j, name in enumerate(self.x_names)]
+        # About how many dates stand along an axis.
+        dates = 3
+        # Seconds of half a year.
+        half_a_year = 183 * 86400
         if self.is_date:
             # Of more than some months the day is of no interest, and takes room.
-            unit = "M8[M]" if self.x[1] - self.x[0] > MONTHS else "M8[D]"
-            moments = np.linspace(*self.x, DATES + 2)[1:-1]
+            unit = "M8[M]" if self.x[1] - self.x[0] > half_a_year else "M8[D]"
+            moments = np.linspace(*self.x, dates + 2)[1:-1]
             return [(float(t), str(np.datetime64(int(t), "s").astype(unit))) for t in moments]
         size, _ = _unit(self.x)
         places = ticks(*self.x)
@@ -147,14 +154,14 @@ class Plot:
     def _left(self) -> float:
         """Where the y axis stands: to the right of its longest number."""
         longest = max((len(text) for _, text in self._y_ticks()), default=0)
-        return max(LEFT, 30.0 + LETTER * longest)
+        return max(self.left, 30.0 + self.letter * longest)
 
     def _y_axis(self) -> list[str]:
-        middle = (TOP + HEIGHT - BOTTOM) / 2
+        middle = (self.top + self.bottom) / 2
         turned = f'transform="rotate(-90 14 {middle})"'
         label = _label(self.y_label, _unit(self.y)[1])
         parts = [f'<text class="label" x="14" y="{middle}" {turned}>{label}</text>']
-        left, right = self._left, WIDTH - RIGHT
+        left, right = self._left, self.right
         for value, text in self._y_ticks():
             b = float(self._at(self.x[0], value)[1])
             parts.append(
@@ -169,8 +176,10 @@ def ticks(low: float, high: float) -> list[float]:
     span = high - low
     if not span > 0.0 or not np.isfinite(span):
         return [low]
-    step = 10.0 ** floor(log10(span / TICKS))
-    step *= next(f for f in (1.0, 2.0, 5.0, 10.0) if span / (step * f) <= TICKS)
+    # About how many numbers stand along an axis.
+    wanted = 5
+    step = 10.0 ** floor(log10(span / wanted))
+    step *= next(f for f in (1.0, 2.0, 5.0, 10.0) if span / (step * f) <= wanted)
     first = np.ceil(low / step - 1e-9)
     return [float(k * step) for k in np.arange(first, np.floor(high / step + 1e-9) + 1.0)]
 
@@ -193,7 +202,9 @@ def _unit(ends: tuple[float, float]) -> tuple[float, str]:
 
 def _label(text: str, unit: str = "") -> str:
     text = f"{text}, {unit}" if unit else text
-    return escape(text if len(text) <= LABEL else f"{text[: LABEL - 1]}…")
+    # Characters of what an axis measures.
+    longest = 44
+    return escape(text if len(text) <= longest else f"{text[: longest - 1]}…")
 
 
 def around(*values: Any) -> tuple[float, float]:

@@ -23,8 +23,8 @@ from mercer.reports.page.html import section
 
 Array = NDArray[Any]
 
-# Rows below which a score says little, and a class below which it is hardly known.
-FEW_ROWS, FEW_OF_CLASS = 100, 10
+# Rows below which a score says little.
+FEW_ROWS = 100
 # Rows that distributions are compared on, and that are looked for among those of training.
 COMPARED = 5000
 # Rows below which neither is looked at.
@@ -65,13 +65,15 @@ def _tested(tests: HeldOut) -> list[str]:
     found = []
     if tests.n < FEW_ROWS:
         found.append(f"It was tested on {tests.n} rows only: the scores are rough.")
+    # Rows of a class below which it is hardly known.
+    few = 10
     if tests.machine.is_classes:
         classes = tests.model.classes_
         counts = np.bincount(tests.codes, minlength=len(classes))
-        rare = [str(c) for c, n in zip(classes, counts, strict=True) if n < FEW_OF_CLASS]
+        rare = [str(c) for c, n in zip(classes, counts, strict=True) if n < few]
         if rare and tests.n >= FEW_ROWS:
             listed = ", ".join(rare[:5]) + (", ..." if len(rare) > 5 else "")
-            found.append(f"Fewer than {FEW_OF_CLASS} test rows are of the class {listed}.")
+            found.append(f"Fewer than {few} test rows are of the class {listed}.")
         found += _uneven_classes(tests)
     first = tests.scores[0]
     if not first.beats_baseline:

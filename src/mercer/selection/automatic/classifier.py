@@ -36,7 +36,7 @@ from mercer.selection.automatic.plans import (
     likely_recipes,
 )
 from mercer.selection.automatic.ranges import training_levels, training_ranges
-from mercer.selection.automatic.search import JUDGED_ROWS, KernelSearch
+from mercer.selection.automatic.search import KernelSearch
 from mercer.selection.classifiers.logistic import KernelLogisticRegressionCV
 from mercer.selection.classifiers.mean import KernelRidgeMeanClassifier
 from mercer.selection.classifiers.ridge import KernelRidgeClassifier
@@ -253,7 +253,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
     def _n_folds(self, search: KernelSearch) -> int:
         """Return in how many folds scales are learned again, none of more rows than are judged."""
         n = len(search.y)
-        if len(search.sample(JUDGED_ROWS)) < n:
+        if len(search.sample(search.judged_rows)) < n:
             return 0
         return self.folds_of_few if n <= self.few_rows else self.folds
 

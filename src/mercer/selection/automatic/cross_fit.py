@@ -22,16 +22,7 @@ from mercer.native.core import thread_count
 from mercer.native.threads import in_pool
 from mercer.selection.automatic.board import NESTED, Candidate, Leaderboard, Recipe
 from mercer.selection.automatic.kernels import in_family
-from mercer.selection.automatic.search import (
-    FIRST_ROWS,
-    FIRST_STEPS,
-    PAIR_BYTES,
-    REFUSALS,
-    RIDGES,
-    SECOND_STEPS,
-    WARM_STEPS,
-    KernelSearch,
-)
+from mercer.selection.automatic.search import REFUSALS, KernelSearch
 from mercer.selection.automatic.sums import sum_of
 from mercer.solvers import Run
 from mercer.solvers.logistic.temperature import smoothed_targets, temperature
@@ -104,7 +95,7 @@ class CrossFit:
         in no other.
         """
         learn = partial(_learned_in_fold, search, candidates, run)
-        fits = search.memory // (PAIR_BYTES * len(search.y) ** 2)
+        fits = search.memory // (search.pair_bytes * len(search.y) ** 2)
         try:
             with run.punctual():
                 found = in_pool(
@@ -188,8 +179,8 @@ def stratified_folds(labels: Sample, count: int, seed: int) -> list[tuple[Sample
 def steps_of(recipe: Recipe) -> int:
     """Return in how many steps a candidate is learned, after those of its terms."""
     if recipe.start is None:
-        return WARM_STEPS if recipe.is_mixed else SECOND_STEPS
-    return WARM_STEPS if recipe.terms else FIRST_STEPS
+        return KernelSearch.warm_steps if recipe.is_mixed else KernelSearch.second_steps
+    return KernelSearch.warm_steps if recipe.terms else KernelSearch.first_steps
 
 
 def _learned_in_fold(
@@ -205,14 +196,14 @@ def _learned_in_fold(
         index=search.index[train],
         groups=None if search.groups is None else search.groups[train],
     )
-    sample, every = inside.sample(FIRST_ROWS), np.arange(len(train))
+    sample, every = inside.sample(search.first_rows), np.arange(len(train))
     known: dict[Recipe, Learned] = {}
     found = {}
     for c in candidates:
         kernel, alpha = (c.kernel, c.alpha)
         if c.recipe is not None and c.is_learned:
             kernel, alpha = _again(inside, c.recipe, sample, run, known)
-        found[c.name] = (kernel, inside._judged(kernel, RIDGES, alpha, every).alpha)
+        found[c.name] = (kernel, inside._judged(kernel, search.ridges, alpha, every).alpha)
     return found
 
 

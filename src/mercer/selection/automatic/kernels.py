@@ -38,8 +38,6 @@ FAMILIES: dict[str, Any] = {
     "exponential": Exponential,
 }
 LEADERS = (Matern32, Laplacian)
-# Columns up to which sums of one-column kernels are tried, and their length scales in deviations.
-MOST_TERMS, LENGTHS = 30, (0.7, 4.0)
 
 
 class Start(NamedTuple):
@@ -145,10 +143,14 @@ def _one_column_terms(columns: list[Column], numbers: list[Any]) -> Iterator[Ker
     ----------
     D. Duvenaud, H. Nickisch, C. E. Rasmussen (2011), Additive Gaussian processes.
     """
-    if not 2 <= len(columns) <= MOST_TERMS:
+    # Columns up to which sums of one-column kernels are tried.
+    most = 30
+    if not 2 <= len(columns) <= most:
         return
+    # Their length scales in deviations.
+    lengths = (0.7, 4.0)
     for title in numbers:
-        for length in LENGTHS:
+        for length in lengths:
             yield Matern32(length).after(Standardize(missing=MEAN)).on(title)
     for column in columns:
         if column.role is Role.CATEGORY:

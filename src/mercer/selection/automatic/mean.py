@@ -18,8 +18,6 @@ Judge = Callable[[Array], tuple[Array, float]]
 # How many candidates a mean is of at most, and the least weight of each: every one is a fit to all
 # rows, and takes its time at every prediction.
 MOST_PARTS, LEAST_WEIGHT = 3, 0.05
-# Folds of rows on which the weights are judged that other rows gave.
-FOLDS = 5
 
 
 def with_mean(
@@ -91,7 +89,9 @@ def _mean(
 def _by_other_rows(missed: Array, weights: Array, groups: NDArray[np.intp]) -> Array:
     """Return what means of fits miss, each row by weights that other rows gave."""
     numbers = np.unique(groups, return_inverse=True)[1]
-    folds = np.random.default_rng(0).permutation(numbers.max() + 1)[numbers] % FOLDS
+    # Folds of rows on which the weights are judged that other rows gave.
+    n_folds = 5
+    folds = np.random.default_rng(0).permutation(numbers.max() + 1)[numbers] % n_folds
     found = np.empty(missed.shape[:-1])
     for fold in np.unique(folds):
         out = folds == fold

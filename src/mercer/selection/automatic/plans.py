@@ -16,21 +16,7 @@ from mercer.planning.rates import Work
 from mercer.selection.automatic.board import Recipe
 from mercer.selection.automatic.cross_fit import steps_of
 from mercer.selection.automatic.kernels import Start, starts
-from mercer.selection.automatic.search import (
-    BOTH_SHARES,
-    FINALISTS,
-    FIRST_ROWS,
-    FIRST_STEPS,
-    JUDGED_ROWS,
-    LEAST_ROWS,
-    MIXED,
-    PAIR_BYTES,
-    SECOND_ROWS,
-    SECOND_STEPS,
-    TERM_BYTES,
-    WARM_STEPS,
-    KernelSearch,
-)
+from mercer.selection.automatic.search import KernelSearch
 from mercer.selection.automatic.sums import TERMS, learns_on
 from mercer.selection.splits import Splits
 
@@ -54,7 +40,7 @@ def likely_recipes(search: KernelSearch) -> list[Recipe | None]:
 
     There are none where nothing is learned.
     """
-    is_learned = len(search.sample(FIRST_ROWS)) >= LEAST_ROWS
+    is_learned = len(search.sample(search.first_rows)) >= search.least_rows
     tried = [start for start in starts(search.X, is_learned) if start.is_learned]
     if not tried:
         return []
@@ -81,7 +67,9 @@ def cross_fit_work(search: KernelSearch, recipes: Sequence[Recipe | None], folds
     work = 2 * len(recipes) * _judged(n, entry)
     # What is known is not learned twice.
     for recipe in dict.fromkeys(part for r in recipes if r is not None for part in r.every):
-        work += _learned(search, min(n, FIRST_ROWS), recipe.n_terms * entry, steps_of(recipe))
+        work += _learned(
+            search, min(n, search.first_rows), recipe.n_terms * entry, steps_of(recipe)
+        )
     return folds * work
 
 
@@ -95,8 +83,10 @@ def automatic_plan(search: KernelSearch, last: Plan) -> Plan:
     last : Plan
         That of the fit, with a kernel such as `likely_kernel`.
     """
-    few, second, judged = (len(search.sample(n)) for n in (FIRST_ROWS, SECOND_ROWS, JUDGED_ROWS))
-    tried = starts(search.X, is_learned=few >= LEAST_ROWS)
+    few, second, judged = (
+        len(search.sample(n)) for n in (search.first_rows, search.second_rows, search.judged_rows)
+    )
+    tried = starts(search.X, is_learned=few >= search.least_rows)
     learned = [start for start in tried if start.is_learned]
     work = Work()
     for start in tried:
@@ -105,30 +95,33 @@ def automatic_plan(search: KernelSearch, last: Plan) -> Plan:
     if learned:
         for terms in (1, min(TERMS, len(learned))):
             if learns_on(search.X, terms):
-                work += _learned(search, second, terms * entry, SECOND_STEPS)
-        work += WARM_STEPS * _step(second, min(MIXED, len(learned)) * entry)
-        work += (3 + FINALISTS) * _judged(judged, entry)
-    work += FINALISTS * _judged(judged, entry)
-    needed = max(PAIR_BYTES * judged**2, (PAIR_BYTES + TERM_BYTES * MIXED) * second**2)
+                work += _learned(search, second, terms * entry, search.second_steps)
+        work += search.warm_steps * _step(second, min(search.mixed, len(learned)) * entry)
+        work += (3 + search.finalists) * _judged(judged, entry)
+    work += search.finalists * _judged(judged, entry)
+    needed = max(
+        search.pair_bytes * judged**2,
+        (search.pair_bytes + search.term_bytes * search.mixed) * second**2,
+    )
     scored = f"{few} rows, the best of them on {judged}"
     plan = last.after_search(len(tried), scored, work, needed)
     if last.time_limit is None:
         return plan
-    most = last.seconds + BOTH_SHARES * last.time_limit
+    most = last.seconds + search.both_shares * last.time_limit
     return replace(plan, seconds=min(plan.seconds, most))
 
 
 def _first(search: KernelSearch, start: Start, n: int) -> Work:
     """Return what a kernel of the first round takes on n rows."""
     entry = Work()
-    sample = search.sample(FIRST_ROWS)
+    sample = search.sample(search.first_rows)
     for term in start.terms or (start.kernel,):
         rows: Any = training_subset(term, search.X, sample)
         entry += entry_work(term.resolved(rows, search.weights[sample]), rows)
     if not start.is_learned:
         # At two widths.
         return 2.0 * _judged(n, entry)
-    steps = FIRST_STEPS if start.leads or start.terms else WARM_STEPS
+    steps = search.first_steps if start.leads or start.terms else search.warm_steps
     return _learned(search, n, entry, steps) + _judged(n, entry)
 
 

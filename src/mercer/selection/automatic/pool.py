@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from mercer.data.columns import n_rows
 from mercer.data.stream import Stream
 
-# Rows that samples are drawn from, at most, and the share of the memory that those of a stream take
-# at most: a hundred times as many as are judged are as good as all.
-POOL, POOL_SHARE = 100_000, 0.05
+# Rows that samples are drawn from, at most: a hundred times as many as are judged are as good as
+# all.
+POOL = 100_000
 
 
 def pool_of(X: Any, memory: int, seed: int, least: int) -> NDArray[np.intp] | None:
@@ -30,8 +30,10 @@ def pool_of(X: Any, memory: int, seed: int, least: int) -> NDArray[np.intp] | No
         How many rows of a stream there are, however little memory.
     """
     n, most = n_rows(X), POOL
+    # The share of the memory that rows of a stream take at most.
+    share = 0.05
     if isinstance(X, Stream):
-        most = min(POOL, max(least, int(POOL_SHARE * memory / (8 * X.n_columns))))
+        most = min(POOL, max(least, int(share * memory / (8 * X.n_columns))))
     if n <= most:
         return np.arange(n) if isinstance(X, Stream) else None
     return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,30 +43,6 @@ Job = Callable[[], Candidate]
 # Why one kernel cannot be fitted where another can.
 REFUSALS = (KernelOverflowError, MemoryLimitError, SingularSystemError)
 
-# Rows of the first round, in which every kernel is tried; of the second, in which the best learn
-# on; and rows that are left out one by one to judge these.
-FIRST_ROWS, SECOND_ROWS, JUDGED_ROWS = 400, 800, 1000
-# Iterations of the first kernel, of those that start from its scales, and of the second round.
-FIRST_STEPS, WARM_STEPS, SECOND_STEPS = 20, 8, 12
-# How many of the first round are judged again, of learned ones and of others, and how many make a
-# sum of which nothing but the weights are learned.
-FINALISTS, MIXED = 2, 6
-# Rows below which scales are not learned: there would be as many as rows.
-LEAST_ROWS = 30
-# The share of a time limit that the first round may take, and both.
-FIRST_SHARE, BOTH_SHARES = 0.4, 0.7
-# Ridges around the learned one that are tried, as factors, and those of a kernel as it is, beside
-# the mean of k(x, x).
-RIDGES = (0.3, 1.0, 3.0)
-PLAIN_RIDGES = (1e-4, 1e-2, 0.3)
-# The least ridge beside the mean of k(x, x): with less, rounding is what is fitted.
-LEAST_RIDGE = 1e-7
-# Folds of rows on which models are compared that are fitted again in each.
-FOLDS = 5
-# Bytes for every pair of rows that are learned from or judged: K, and what either engine makes of
-# it; and for the matrix of each term whose weight is learned.
-PAIR_BYTES, TERM_BYTES = 56, 8
-
 
 @dataclass(frozen=True, eq=False)
 class KernelSearch:
@@ -95,6 +71,37 @@ class KernelSearch:
     is_classes : bool
         Whether targets are those of classes: of two one column, of more a column each.
     """
+
+    # Rows of the first round, in which every kernel is tried; of the second, in which the best
+    # learn on; and rows that are left out one by one to judge these.
+    first_rows: ClassVar[int] = 400
+    second_rows: ClassVar[int] = 800
+    judged_rows: ClassVar[int] = 1000
+    # Iterations of the first kernel, of those that start from its scales, and of the second round.
+    first_steps: ClassVar[int] = 20
+    warm_steps: ClassVar[int] = 8
+    second_steps: ClassVar[int] = 12
+    # How many of the first round are judged again, of learned ones and of others, and how many make
+    # a sum of which nothing but the weights are learned.
+    finalists: ClassVar[int] = 2
+    mixed: ClassVar[int] = 6
+    # Rows below which scales are not learned: there would be as many as rows.
+    least_rows: ClassVar[int] = 30
+    # The share of a time limit that the first round may take, and both.
+    first_share: ClassVar[float] = 0.4
+    both_shares: ClassVar[float] = 0.7
+    # Ridges around the learned one that are tried, as factors, and those of a kernel as it is,
+    # beside the mean of k(x, x).
+    ridges: ClassVar[tuple[float, ...]] = (0.3, 1.0, 3.0)
+    plain_ridges: ClassVar[tuple[float, ...]] = (1e-4, 1e-2, 0.3)
+    # The least ridge beside the mean of k(x, x): with less, rounding is what is fitted.
+    least_ridge: ClassVar[float] = 1e-7
+    # Folds of rows on which models are compared that are fitted again in each.
+    n_folds: ClassVar[int] = 5
+    # Bytes for every pair of rows that are learned from or judged: K, and what either engine makes
+    # of it; and for the matrix of each term whose weight is learned.
+    pair_bytes: ClassVar[int] = 56
+    term_bytes: ClassVar[int] = 8
 
     X: Any
     y: Array
@@ -130,7 +137,7 @@ class KernelSearch:
         numbers = None if groups is None else group_numbers(groups, len(y))
         # What is free differs from call to call, and samples must not.
         limit = steady_limit(memory)
-        pool = pool_of(X, limit, seed, 2 * JUDGED_ROWS)
+        pool = pool_of(X, limit, seed, 2 * cls.judged_rows)
         if pool is not None:
             X, y, weights = take_rows(X, pool), y[pool], weights[pool]
             numbers = None if numbers is None else numbers[pool]
@@ -162,7 +169,7 @@ class KernelSearch:
     def ranked(self, finalists: list[Candidate], others: Iterable[Candidate]) -> Leaderboard:
         """Return candidates judged on the same rows, best first, their mean, and the others."""
         rest = [c for c in others if c.name not in {f.name for f in finalists}]
-        rows = self.sample(JUDGED_ROWS)
+        rows = self.sample(self.judged_rows)
         groups = rows if self.groups is None else self.groups[rows]
         given = (partial(self._scored, rows), self.weights[rows], groups)
         ranked = (*with_mean(simplest_first(finalists), *given), *rest)
@@ -174,8 +181,8 @@ class KernelSearch:
         Learned kernels start from the scales of one that leads, if that is better than all that
         are not learned: where it took the targets for noise, the others would find nothing else.
         """
-        sample, limit = self.sample(FIRST_ROWS), self.run.share(FIRST_SHARE)
-        every = starts(self.X, is_learned=len(sample) >= LEAST_ROWS)
+        sample, limit = self.sample(self.first_rows), self.run.share(self.first_share)
+        every = starts(self.X, is_learned=len(sample) >= self.least_rows)
         self.run.enter(f"trying {len(every)} kernels on {len(sample)} rows")
         ahead = [start for start in every if start.leads or not start.is_learned]
         found = self._tried_side_by_side(ahead, None, sample, limit)
@@ -222,16 +229,16 @@ class KernelSearch:
         """
         learned = [c for c in tried if c.is_learned]
         plain = [c for c in tried if not c.is_learned]
-        limit = self.run.share(BOTH_SHARES)
-        entering = [(c, SECOND_STEPS) for c in to_learn_on(self.X, learned)]
-        entering += [(c, 0) for c in (*learned[:FINALISTS], *plain[:FINALISTS])]
+        limit = self.run.share(self.both_shares)
+        entering = [(c, self.second_steps) for c in to_learn_on(self.X, learned)]
+        entering += [(c, 0) for c in (*learned[: self.finalists], *plain[: self.finalists])]
         jobs: list[Job] = [partial(self._refined, c, steps, limit) for c, steps in entering]
-        needed = [_bytes(self.sample(JUDGED_ROWS))] * len(jobs)
+        needed = [_bytes(self.sample(self.judged_rows))] * len(jobs)
         if len(learned) > 1:
-            mixed = learned[:MIXED]
+            mixed = learned[: self.mixed]
             jobs.insert(0, partial(self._mixed, mixed, limit))
-            needed.insert(0, _bytes(self.sample(SECOND_ROWS), len(mixed)))
-        self.run.enter(f"learning the best on, on up to {SECOND_ROWS} rows")
+            needed.insert(0, _bytes(self.sample(self.second_rows), len(mixed)))
+        self.run.enter(f"learning the best on, on up to {self.second_rows} rows")
         found = self._side_by_side(jobs, needed, limit)
         # Of those that were refused the candidates of the first round stay.
         return sorted((c for c in found if isinstance(c, Candidate)), key=attrgetter("error"))
@@ -244,11 +251,11 @@ class KernelSearch:
     @property
     def judged(self) -> Sample:
         """Which of the rows that were given the last round judges kernels on."""
-        return self.index[self.sample(JUDGED_ROWS)]
+        return self.index[self.sample(self.judged_rows)]
 
     def sample(self, most: int) -> Sample:
         """Return at most so many of the rows, as memory allows, at random and in order."""
-        n, most = len(self.y), min(most, max(2, int((self.memory / PAIR_BYTES) ** 0.5)))
+        n, most = len(self.y), min(most, max(2, int((self.memory / self.pair_bytes) ** 0.5)))
         if n <= most:
             return np.arange(n)
         return np.sort(np.random.default_rng(self.seed).choice(n, most, replace=False))
@@ -258,7 +265,7 @@ class KernelSearch:
         if self.groups is None:
             return None
         groups = self.groups[sample]
-        splitter = StratifiedGroupKFold(min(FOLDS, len(np.unique(groups))))
+        splitter = StratifiedGroupKFold(min(self.n_folds, len(np.unique(groups))))
         return list(splitter.split(labels, labels, groups))
 
     def _rows(self, kernel: Kernel, sample: Sample) -> Any:
@@ -273,19 +280,19 @@ class KernelSearch:
             rows = Rows.of(self._rows(start.kernel, sample))
             kernels = at_widths(start.kernel.resolved(rows, self.weights[sample]))
             found = min(
-                (self._judged(k, PLAIN_RIDGES, _unit(k, rows), sample) for k in kernels),
+                (self._judged(k, self.plain_ridges, _unit(k, rows), sample) for k in kernels),
                 key=lambda judged: float(judged.squares.sum()),
             )
         elif start.terms:
-            kernel, alpha = self._weighted(start.terms, sample, FIRST_STEPS, limit)
-            found = self._judged(kernel, RIDGES, alpha, sample)
+            kernel, alpha = self._weighted(start.terms, sample, self.first_steps, limit)
+            found = self._judged(kernel, self.ridges, alpha, sample)
         elif learned is None or start.family is None:
-            kernel, alpha = self._learned(start.kernel, None, sample, FIRST_STEPS, limit)
-            found = self._judged(kernel, RIDGES, alpha, sample)
+            kernel, alpha = self._learned(start.kernel, None, sample, self.first_steps, limit)
+            found = self._judged(kernel, self.ridges, alpha, sample)
         else:
             kernel = in_family(learned.kernel, start)
-            kernel, alpha = self._learned(kernel, learned.alpha, sample, WARM_STEPS, limit)
-            found = self._judged(kernel, RIDGES, alpha, sample)
+            kernel, alpha = self._learned(kernel, learned.alpha, sample, self.warm_steps, limit)
+            found = self._judged(kernel, self.ridges, alpha, sample)
             recipe = Recipe(start, recipes([learned]))
         told = (*found[:4], self.scored_by, len(sample), start.is_learned, perf_counter() - began)
         return Candidate(start.name, *told, missed=found.missed, recipe=recipe)
@@ -295,13 +302,13 @@ class KernelSearch:
         began = perf_counter()
         kernel, alpha = candidate.kernel, candidate.alpha
         if steps:
-            sample = self.sample(SECOND_ROWS)
+            sample = self.sample(self.second_rows)
             kernel, alpha = self._learned(kernel, alpha, sample, steps, limit)
-        judged = self.sample(JUDGED_ROWS)
+        judged = self.sample(self.judged_rows)
         if not steps and candidate.rows == len(judged):
             # The first round had all these rows.
             return candidate
-        found = self._judged(kernel, RIDGES, alpha, judged)
+        found = self._judged(kernel, self.ridges, alpha, judged)
         seconds = candidate.seconds + perf_counter() - began
         return replace(candidate, **found._asdict(), rows=len(judged), seconds=seconds)
 
@@ -344,7 +351,7 @@ class KernelSearch:
         """Return the sum of kernels of which nothing but weights are learned on more rows."""
         mean, began = together(candidates), perf_counter()
         terms = [(1.0 / c.alpha) * c.kernel for c in candidates]
-        kernel, alpha = self._weighted(terms, self.sample(SECOND_ROWS), WARM_STEPS, limit)
+        kernel, alpha = self._weighted(terms, self.sample(self.second_rows), self.warm_steps, limit)
         seconds = perf_counter() - began
         name = mean.name.replace("sum of", "weighted sum of").removesuffix(", learned")
         recipe = Recipe(terms=recipes(candidates), is_mixed=True)
@@ -356,9 +363,9 @@ class KernelSearch:
     ) -> Judged:
         """Return a kernel with the best of some ridges, and its errors on rows left out."""
         rows, y, w = Rows.of(self._rows(kernel, sample)), self.y[sample], self.weights[sample]
-        least = LEAST_RIDGE * _unit(kernel, rows)
+        least = self.least_ridge * _unit(kernel, rows)
         alphas = np.unique([max(alpha * factor, least) for factor in factors])
-        few = self.sample(FIRST_ROWS)
+        few = self.sample(self.first_rows)
         if len(alphas) > 1 and len(sample) > len(few) and self._varies_alike(few, sample):
             # Which ridge is the best a few rows tell as well, in a tenth of the time.
             alphas = np.array([self._judged(kernel, factors, alpha, few).alpha])
@@ -384,7 +391,7 @@ class KernelSearch:
 
 def _bytes(sample: Sample, terms: int = 0) -> int:
     """Return what a kernel takes on some rows, with the matrices of terms beside its own."""
-    return (PAIR_BYTES + TERM_BYTES * terms) * len(sample) ** 2
+    return (KernelSearch.pair_bytes + KernelSearch.term_bytes * terms) * len(sample) ** 2
 
 
 def _or_refusal(run: Callable[[], Candidate]) -> Candidate | ValueError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,6 @@ from mercer.solvers.smoother import LinearSmoother
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-
-# Ridges whose functions are evaluated together, so that the positions are looked up once.
-TOGETHER = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +60,9 @@ class ChainFits:
     alphas : array of shape (alphas,)
         The ridges.
     """
+
+    # Ridges whose functions are evaluated together, so that the positions are looked up once.
+    together: ClassVar[int] = 8
 
     gram: ChainGram
     problem: RidgeProblem
@@ -114,8 +114,8 @@ class ChainFits:
         system = ChainSystem(self.gram, self.problem)
         targets = self.problem.y.shape[1]
         parts = []
-        for start in range(0, len(self.alphas), TOGETHER):
-            ridges = self.alphas[start : start + TOGETHER]
+        for start in range(0, len(self.alphas), self.together):
+            ridges = self.alphas[start : start + self.together]
             jobs = [(k, float(alpha)) for alpha in ridges for k in range(targets)]
             _, f, b, level = zip(*in_threads(lambda job: system.solved(*job), jobs), strict=True)
             knots, values = self.gram.knots.positions, np.column_stack(f)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, solve_triangular
@@ -14,8 +16,6 @@ from mercer.solvers.ridge.cholesky import TwoTriangles
 from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]
-
-DEPENDENT = 1e-12
 
 
 def leave_one_out_scores(
@@ -115,7 +115,7 @@ def _of_many_classes(
         # Free offsets add X T^+ X' with X = (I - V H) 1 and T = 1'H X.
         X = np.eye(m) - covariance.product(H)
         T = np.einsum("icb,icd->bd", H, X)
-        V += X @ np.linalg.pinv((T + T.T) / 2.0, rcond=DEPENDENT, hermitian=True) @ X.mT
+        V += X @ np.linalg.pinv((T + T.T) / 2.0, rcond=Covariance.dependent, hermitian=True) @ X.mT
     return without(problem, F, H, V, copies)
 
 
@@ -136,10 +136,13 @@ class Covariance:
         1 / C.
     """
 
+    # What of a direction that depends on others is rounding.
+    dependent: ClassVar[float] = 1e-12
+
     def __init__(self, K: Array, root: Root, ridge: float) -> None:
         crossed = root.scale * root.unit
         self._own = [_covariance(K, scale, ridge) for scale in root.scale.T]
-        inner = np.eye(len(K)) * (1.0 + DEPENDENT)
+        inner = np.eye(len(K)) * (1.0 + self.dependent)
         for V, q in zip(self._own, crossed.T, strict=True):
             inner -= q[:, None] * V * q
         L = cho_factor(inner, lower=True, overwrite_a=True)[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,6 @@ Array = NDArray[np.float64]
 
 # Columns of scores up to which each has its own.
 FEW_COLUMNS = 10
-# Steps of conjugate gradients after which the preconditioner is made anew, and those allowed.
-MANY, MOST = 12, 500
-# Curvatures of classes that differ by less share a factor.
-ALIKE = 4.0
 
 
 def sampled_rows(n: int, m: int) -> int:
@@ -53,6 +49,9 @@ class Hessian:
     fit_intercept : bool
         Whether there is an offset.
     """
+
+    # Steps of conjugate gradients allowed.
+    most: ClassVar[int] = 500
 
     def __init__(
         self, products: FeatureProducts, root: Root, C: float, fit_intercept: bool
@@ -112,7 +111,7 @@ class Hessian:
         FV = np.zeros((len(self.products.gram), right.shape[1]))
         z = preconditioner(r)
         p, size, step = z, float((r * z).sum()), 0
-        while step < MOST:
+        while step < self.most:
             step += 1
             HP, FP = self.product(p)
             curvature = float((p * HP).sum())
@@ -150,6 +149,11 @@ class Preconditioner:
         Where the sample comes from.
     """
 
+    # Steps of conjugate gradients after which the preconditioner is made anew.
+    many: ClassVar[int] = 12
+    # Curvatures of classes that differ by less share a factor.
+    alike: ClassVar[float] = 4.0
+
     def __init__(self, gram: LandmarkGram, is_centred: bool, seed: Any) -> None:
         self.gram, self.is_centred = gram, is_centred
         n, m = len(gram), gram.landmarks.n_features
@@ -177,7 +181,9 @@ class Preconditioner:
         self._scales, self._C = np.full(columns, C), C
         if is_shared:
             shares = curvature.sum(axis=0) / max(float(curvature.sum()) / columns, TINY)
-            self._scales *= ALIKE ** np.round(np.log(np.maximum(shares, EPS)) / np.log(ALIKE))
+            self._scales *= self.alike ** np.round(
+                np.log(np.maximum(shares, EPS)) / np.log(self.alike)
+            )
         self._invert()
 
     def _invert(self) -> None:
@@ -206,7 +212,7 @@ class Preconditioner:
 
     def improve(self, steps: int) -> None:
         """Have it made anew where it took many steps."""
-        if steps > MANY:
+        if steps > self.many:
             self._sums = None
 
     def __call__(self, r: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,6 @@ from mercer.solvers.rounding import EPS
 from mercer.solvers.run import Run
 
 Array = NDArray[np.float64]
-
-# A pivot of so much of the largest, for every row, is rounding.
-ROUNDING = 16.0 * EPS
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +141,9 @@ class Inverse:
         The ridges.
     """
 
+    # A pivot of so much of the largest, for every row, is rounding.
+    rounding: ClassVar[float] = 16.0 * EPS
+
     def __init__(self, G: Array, alpha: Array) -> None:
         self.alpha = alpha
         self._factor: Array | None = None
@@ -151,7 +151,7 @@ class Inverse:
         if (alpha == alpha[0]).all():
             kept = A.copy(order="F")
             A[np.diag_indices(len(A))] += alpha[0]
-            if cholesky(A, lower=False) == 0 and _least_pivot(A) > ROUNDING * len(A):
+            if cholesky(A, lower=False) == 0 and _least_pivot(A) > self.rounding * len(A):
                 self._factor = A
                 return
             A = kept
@@ -164,7 +164,7 @@ class Inverse:
         """Whether the matrix is invertible: by a ridge, or G is so to working precision."""
         if self._factor is not None or self.alpha.min() > 0.0:
             return True
-        return bool(self._s[0] > ROUNDING * len(self._s) * self._s[-1])
+        return bool(self._s[0] > self.rounding * len(self._s) * self._s[-1])
 
     def __call__(self, g: Array) -> Array:
         """Return the solution for right-hand sides of shape (m, targets)."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mercer.gram import LandmarkGram
 from mercer.native.lapack import eigh
-from mercer.solvers.lowrank.normal import ROUNDING, NormalSums, normal_sums
+from mercer.solvers.lowrank.normal import Inverse, NormalSums, normal_sums
 from mercer.solvers.smoother import LinearSmoother
 
 Array = NDArray[np.float64]
@@ -120,7 +120,7 @@ class Spectrum:
         """Return the decomposition of centred sums."""
         # A copy: the sums of all rows serve every fold.
         s, V = eigh(np.array(sums.G, order="F"), lower=False)
-        s = np.where(s > ROUNDING * len(s) * s[-1], s, 0.0)
+        s = np.where(s > Inverse.rounding * len(s) * s[-1], s, 0.0)
         return cls(s, V, sums.mean)
 
     @property
@@ -198,7 +198,7 @@ class LandmarkFits:
     def _held_out(self) -> Iterator[tuple[slice, Array, Array]]:
         """Yield the leave-one-out errors of some rows, (alphas, rows, targets), and 1 - h."""
         for rows, r, free in self._passed():
-            is_free = free[:, :, None] > ROUNDING
+            is_free = free[:, :, None] > Inverse.rounding
             with np.errstate(divide="ignore", invalid="ignore"):
                 errors = r / free[:, :, None]
                 without = np.where(r == 0.0, 0.0, np.inf * np.sign(r))

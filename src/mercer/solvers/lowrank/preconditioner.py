@@ -14,9 +14,6 @@ from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]
 
-# A ridge of fewer units of rounding of F F' is lost in it.
-UNITS = 100.0
-
 
 class LowRankInverse:
     """(F'F + alpha I)^-1 V = (V - F'(G + alpha I)^-1 F V) / alpha with G = F F' of shape (k, k).
@@ -38,6 +35,8 @@ class LowRankInverse:
 
     # Multiplications of a product between two looks at the clock.
     multiplied: ClassVar[int] = 1 << 32
+    # A ridge of fewer units of rounding of F F' is lost in it.
+    units: ClassVar[float] = 100.0
 
     def __init__(self, F: Array, begun: LowRankInverse | None = None) -> None:
         self.F = F
@@ -54,7 +53,7 @@ class LowRankInverse:
 
     def shift(self, alpha: float) -> None:
         """Take another alpha; one that rounding hides is replaced by the least that it does not."""
-        self.alpha = max(alpha, UNITS * EPS * float(np.trace(self._G)), np.finfo(float).tiny)
+        self.alpha = max(alpha, self.units * EPS * float(np.trace(self._G)), np.finfo(float).tiny)
         while not self._factored():
             self.alpha *= 10.0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,6 @@ from mercer.native.threads import in_threads
 Array = NDArray[np.float64]
 # curved(rows, S) are the rows of U for the scores S of some rows.
 Curved = Callable[[slice, Array], Array]
-
-# The error of features in float32, see `LandmarkMap.single_error`, up to which sums of entries in
-# float64 are right to ten digits after they are divided by the pivots of the landmarks.
-EVEN = 1e-2
 
 
 class FeatureProducts:
@@ -38,11 +34,15 @@ class FeatureProducts:
         Whether features that are stored in float32 are left alone, for products in float64.
     """
 
+    # The error of features in float32, see `LandmarkMap.single_error`, up to which sums of entries
+    # in float64 are right to ten digits after they are divided by the pivots of the landmarks.
+    even: ClassVar[float] = 1e-2
+
     def __init__(self, gram: LandmarkGram, is_exact: bool = False) -> None:
         self.gram, self.is_exact = gram, is_exact
         stored = gram.stored_dtype
         self._is_read = stored is not None and not (is_exact and stored == np.float32)
-        self._is_even = gram.landmarks.single_error <= EVEN
+        self._is_even = gram.landmarks.single_error <= self.even
 
     def forward(self, V: Array) -> Array:
         """Return F V, of shape (n, columns)."""

@@ -24,10 +24,6 @@ from mercer.solvers.run import Run
 Array = NDArray[np.float64]
 
 MEASURE = "relative residual in the landmark model"
-# Multiplications from which on features in float32 save a tenth of a second.
-WORTH = 1e10
-# Rounds of conjugate gradients, of which each gains what entries in float32 allow.
-MOST_ROUNDS = 4
 
 
 @dataclass(frozen=True)
@@ -70,6 +66,10 @@ class NystromRidge(RidgeSolver):
     # the landmarks, whose roots they are divided by, and how small these may be.
     coarse: ClassVar[float] = 1e-4
     coarse_pivot: ClassVar[float] = 1e-10
+    # Multiplications from which on features in float32 save a tenth of a second.
+    worth: ClassVar[float] = 1e10
+    # Rounds of conjugate gradients, of which each gains what entries in float32 allow.
+    most_rounds: ClassVar[int] = 4
 
     tol: float = 1e-3
     max_iter: int = 100
@@ -83,7 +83,7 @@ class NystromRidge(RidgeSolver):
             equations = LandmarkEquations.of(known, problem, least)
         if self.is_sketched and equations.is_even and problem.alpha.min() > 0.0:
             return self._solution(equations, self._iterated(equations, run), run)
-        is_worth = len(problem.y) * known.landmarks.n_features**2 > WORTH
+        is_worth = len(problem.y) * known.landmarks.n_features**2 > self.worth
         if is_worth and equations.allow_single():
             found = self._refined(equations, np.float32, run)
             if run.ended_by or (found.residual <= self.tol).all():
@@ -133,7 +133,7 @@ class NystromRidge(RidgeSolver):
         # Threads of the BLAS spin for a while after every call, on cores that the passes want.
         with one_blas_thread():
             best = _Refined.of(equations.start(), inverse, problem, 0)
-            for _ in range(MOST_ROUNDS):
+            for _ in range(self.most_rounds):
                 theta = best.point.theta + best.step
                 point = run.measured(partial(equations.at, theta))
                 if point is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,21 +22,10 @@ from mercer.solvers.run import Run
 Array = NDArray[np.float64]
 
 # How many sums there may be for every landmark, if there are any. A step of conjugate gradients
-# leaves the root of the inverse of this number, and so many powers of that are good enough. It is
-# told by what takes less: products of sums, or steps, in which an entry takes as much as so many
-# multiplications.
+# leaves the root of the inverse of this number. It is told by what takes less: products of sums, or
+# steps, in which an entry takes as much as so many multiplications.
 SUMS = (2, 4, 8, 16)
-GOOD_ENOUGH = 14.0
 ENTRY = 40.0
-# Without sums landmarks stand for the rows: about the steps that this takes, those after which sums
-# take over, as landmarks that were given may be far from where the rows are, and multiplications
-# for every cubed landmark.
-COUNTED_STEPS, PATIENCE, COUNTED = 35, 60, 1 / 6
-# The share of the memory that more sums than the fewest may take.
-SHARE = 0.25
-SEED = 0
-# What entries in float32 let one solve gain.
-SINGLE = 1e-5
 
 
 def sums_of(n: int, m: int, memory: float = np.inf) -> int:
@@ -49,13 +38,21 @@ def sums_of(n: int, m: int, memory: float = np.inf) -> int:
     memory : float
         The limit in bytes.
     """
-    fitting = [s for s in (0, *SUMS) if s <= SUMS[0] or 8.0 * s * m**2 <= SHARE * memory]
-    return min(fitting, key=lambda s: (s or COUNTED) * m**3.0 + steps_of(s) * ENTRY * n * float(m))
+    # The share of the memory that more sums than the fewest may take.
+    share = 0.25
+    fitting = [s for s in (0, *SUMS) if s <= SUMS[0] or 8.0 * s * m**2 <= share * memory]
+    # Multiplications for every cubed landmark where landmarks stand for the rows.
+    counted = 1 / 6
+    return min(fitting, key=lambda s: (s or counted) * m**3.0 + steps_of(s) * ENTRY * n * float(m))
 
 
 def steps_of(sums: int) -> float:
     """Return about how many steps of conjugate gradients so many sums for a landmark leave."""
-    return GOOD_ENOUGH / float(np.log(sums)) if sums else COUNTED_STEPS
+    # As many powers of what a step leaves are good enough.
+    good_enough = 14.0
+    # About the steps that it takes where landmarks stand for the rows.
+    counted = 35
+    return good_enough / float(np.log(sums)) if sums else counted
 
 
 @dataclass(eq=False)
@@ -84,6 +81,13 @@ class SketchedInverse:
     preconditioning for kernel ridge regression; A. Rudi, L. Carratino and L. Rosasco (2017),
     Falkon: an optimal large scale kernel method.
     """
+
+    # Steps after which sums take over from landmarks that stand for the rows: landmarks that were
+    # given may be far from where the rows are.
+    patience: ClassVar[int] = 60
+    seed: ClassVar[int] = 0
+    # What entries in float32 let one solve gain.
+    single: ClassVar[float] = 1e-5
 
     equations: LandmarkEquations
     goal: Array
@@ -114,7 +118,7 @@ class SketchedInverse:
         """Return the preconditioner by so many sums of rows for every landmark."""
         problem, phi = self.equations.problem, self.equations.gram.landmarks
         size = count * phi.n_features
-        S, ones = self.equations.gram.sketch(size, problem.weights, SEED, self._dtype)
+        S, ones = self.equations.gram.sketch(size, problem.weights, self.seed, self._dtype)
         for rows in row_blocks(S.shape, LARGE // 4):
             S[rows] = phi.whitened(S[rows])
         if problem.fit_intercept:
@@ -145,12 +149,12 @@ class SketchedInverse:
             # It is not worth a step, and N^-1 is at most so much more than the preconditioner.
             return np.asarray(z / self.least)
         # As much as a pass in float64 then finds to be within the goal, with room for rounding.
-        enough = np.maximum(0.5 * self.goal**2, SINGLE**2 * begun)
+        enough = np.maximum(0.5 * self.goal**2, self.single**2 * begun)
         p = z
         sizes: list[Array] = []
         ratios: list[Array] = []
         for step in range(self.max_iter):
-            if step == PATIENCE and isinstance(self._inverse, CountedInverse):
+            if step == self.patience and isinstance(self._inverse, CountedInverse):
                 self._inverse, self.least = self._by_sums(SUMS[0]), 1.0
                 p = z = self._inverse(r)
                 rz, sizes, ratios = (r * z).sum(axis=0), [], []

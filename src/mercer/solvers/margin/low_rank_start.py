@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -21,21 +22,12 @@ Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 Rows = NDArray[np.intp]
 
-# Rows of K that make a copy of it, the fewest that leave no more than this of a coefficient at
-# its bound to the diagonal, in units of the margin; and the memory that the copy may take.
-RANKS, LEFT, MEMORY = (128, 256, 512), 0.03, 256 << 20
 # What is added to the diagonal of a matrix that rounding may leave indefinite, beside its largest
 # entry.
 JITTER = 1e-6
-# The way begins with some rows that stand for all.
-SHARE, FEWEST, MOST = 0.2, 1024, 4096
-# The widths of the kinks on the way, in units of the largest target: for some rows, for all.
-SOME_WIDTHS, ALL_WIDTHS = (3.0, 0.9, 0.3), (0.3, 0.06)
-# Newton steps for a width, and what they may leave of the objective to gain.
-STEPS, GAIN = 8, 3e-3
 # Rows of F that are summed at a time, and shares of them that are by themselves, on however many
 # threads: the same sums in the same order give the same bits.
-ROWS_AT_A_TIME, SHARES = 1024, 4
+ROWS_AT_A_TIME = 1024
 # Entries of blocks that a thread multiplies by a matrix, or by a vector, before it takes others.
 MULTIPLIED, READ = 1 << 19, 1 << 22
 
@@ -43,6 +35,21 @@ MULTIPLIED, READ = 1 << 19, 1 << 22
 @dataclass(frozen=True, eq=False)
 class LowRankStart:
     """Feasible coefficients, and the rows at which they are next to a kink of the loss."""
+
+    # What of a coefficient at its bound may be left to the diagonal, in units of the margin, by the
+    # fewest rows that do; and the memory that the copy may take.
+    left: ClassVar[float] = 0.03
+    memory: ClassVar[int] = 256 << 20
+    # The share of the rows that the way begins with, which stand for all.
+    share: ClassVar[float] = 0.2
+    # The widths of the kinks on the way, in units of the largest target: for these rows, for all.
+    some_widths: ClassVar[tuple[float, ...]] = (3.0, 0.9, 0.3)
+    all_widths: ClassVar[tuple[float, ...]] = (0.3, 0.06)
+    # Rows of K that make a copy of it.
+    ranks: ClassVar[tuple[int, ...]] = (128, 256, 512)
+    # Rows that the way begins with, at least and at most.
+    fewest: ClassVar[int] = 1024
+    most: ClassVar[int] = 4096
 
     a: Array
     active: Rows
@@ -110,11 +117,13 @@ def low_rank_start(
     """
     n = len(gram)
     random = np.random.default_rng(0)
-    room = min(MEMORY, gram.memory // 4) // (4 * n)
-    if room < RANKS[0]:
+    room = min(LowRankStart.memory, gram.memory // 4) // (4 * n)
+    if room < LowRankStart.ranks[0]:
         return None
-    chosen = random.permutation(n)[: min(RANKS[-1], n, room)]
-    some = np.sort(random.permutation(n)[: int(np.clip(SHARE * n, FEWEST, MOST))])
+    chosen = random.permutation(n)[: min(LowRankStart.ranks[-1], n, room)]
+    start = LowRankStart
+    count = int(np.clip(start.share * n, start.fewest, start.most))
+    some = np.sort(random.permutation(n)[:count])
     try:
         return _seed(gram, single, problem, chosen, some, is_over)
     except np.linalg.LinAlgError:
@@ -140,14 +149,14 @@ def _seed(
     smooth = _Smooth.of(F, diagonal[some], part, n / len(some))
     unit = 0.5 * float(np.ptp(problem.z)) or 1.0
     w, b = np.zeros(rank), problem.offset(np.zeros(n))
-    for width in SOME_WIDTHS:
+    for width in LowRankStart.some_widths:
         w, b = _newton(replace(smooth, width=unit * width), w, b, is_over)
     if is_over():
         return None
     del smooth, F
     F = _multiplied(single.between(slice(None), chosen[:rank]), inverse[:rank, :rank])
     smooth = _Smooth.of(F, diagonal, problem, 1.0)
-    for width in ALL_WIDTHS:
+    for width in LowRankStart.all_widths:
         smooth = replace(smooth, width=unit * width)
         w, b = _newton(smooth, w, b, is_over)
     if is_over():
@@ -186,7 +195,8 @@ def _rank(F: Single, diagonal: Array, problem: MarginProblem) -> int:
     bounds = np.maximum(problem.upper, -problem.lower)
     squares = np.cumsum(np.einsum("ij,ij,i->j", F, F, bounds.astype(np.float32), dtype=np.float64))
     left = (float(bounds @ diagonal) - squares) / len(bounds)
-    return next((k for k in RANKS if k <= F.shape[1] and left[k - 1] <= LEFT), F.shape[1])
+    ranks, most = LowRankStart.ranks, LowRankStart.left
+    return next((k for k in ranks if k <= F.shape[1] and left[k - 1] <= most), F.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +216,10 @@ class _Smooth:
     width : float
         Half the least width of a ramp.
     """
+
+    # Newton steps for a width, and what they may leave of the objective to gain.
+    steps: ClassVar[int] = 8
+    gain: ClassVar[float] = 3e-3
 
     F: Single
     rest: Array
@@ -266,7 +280,7 @@ def _newton(
 ) -> tuple[Array, float]:
     """Return w and b after Newton steps, each as long as the objective falls along it."""
     r = smooth.residuals(w, b)
-    for _ in range(STEPS):
+    for _ in range(smooth.steps):
         if is_over():
             break
         a = smooth.coefficients(r)
@@ -277,7 +291,7 @@ def _newton(
         t = _step(smooth, r, along, float(w @ change), float(change @ change))
         w, b, r = w + t * change, b + t * shift, r + t * along
         objective = 0.5 * float(w @ w) - smooth.weight * float(a @ r)
-        if gain <= GAIN * abs(objective):
+        if gain <= smooth.gain * abs(objective):
             break
     return w, b
 
@@ -326,7 +340,10 @@ def _squares(F: Single, mean: Array, D: Array) -> Array:
             H += part.T @ part
         return H
 
-    return np.sum(in_threads(run, np.array_split(np.flatnonzero(D), SHARES)), axis=0)
+    # Shares of the rows that are summed by themselves, on however many threads: the same sums in
+    # the same order give the same bits.
+    shares = 4
+    return np.sum(in_threads(run, np.array_split(np.flatnonzero(D), shares)), axis=0)
 
 
 def _taken(F: Single, index: Rows) -> Iterator[tuple[Rows, Single]]:

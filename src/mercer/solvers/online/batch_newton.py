@@ -16,8 +16,8 @@ from mercer.solvers.refusals import indefinite_along
 
 Array = NDArray[np.float64]
 
-# Newton steps of a batch, whose rows are computed once for all of them, and halvings of a step.
-STEPS, HALVINGS = 4, 30
+# Newton steps of a batch, whose rows are computed once for all of them.
+STEPS = 4
 
 
 def newton_factors(columns: int) -> int:
@@ -64,6 +64,8 @@ class _BatchProblem:
 
     # The share of its first gap at which a batch is left: the other rows move it more than that.
     enough: ClassVar[float] = 1e-3
+    # Halvings of a step that goes too far.
+    halvings: ClassVar[int] = 30
 
     def __init__(
         self, losses: LogisticProblem, K: Array, state: Iterate, index: NDArray[np.intp]
@@ -97,7 +99,7 @@ class _BatchProblem:
         slope = float((v * K_move).sum()) + float(self.A.sum(axis=0) @ change)
         square = float((move * K_move).sum())
         here, length = self.losses.loss(scores), 1.0
-        for _ in range(HALVINGS):
+        for _ in range(self.halvings):
             loss = self.losses.loss(scores + length * (K_move + change))
             if loss + length * slope + 0.5 * length**2 * square <= here:
                 return length

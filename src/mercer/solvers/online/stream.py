@@ -17,9 +17,6 @@ from mercer.solvers.rounding import EPS
 
 Array = NDArray[np.float64]
 
-# The largest probability whose odds are a number, and the least log-odds that are not divided by.
-ALMOST, NEARLY_EVEN = 1.0 - EPS, 1e-6
-
 
 @dataclass(frozen=True, eq=False)
 class RidgeStream:
@@ -219,8 +216,12 @@ def _curvature(problem: LogisticProblem, scores: Array) -> Array:
 def _bound(problem: LogisticProblem, scores: Array) -> Array:
     """Return tanh(s / 2) / (2 s) times C w for the log-odds s of each class."""
     logs = log_probabilities(scores)
-    odds = scores if problem.columns == 1 else logs - np.log1p(-np.minimum(np.exp(logs), ALMOST))
-    s = np.maximum(np.abs(odds), NEARLY_EVEN)
+    # The largest probability whose odds are a number.
+    almost = 1.0 - EPS
+    odds = scores if problem.columns == 1 else logs - np.log1p(-np.minimum(np.exp(logs), almost))
+    # The least log-odds that are not divided by.
+    nearly_even = 1e-6
+    s = np.maximum(np.abs(odds), nearly_even)
     bound = np.tanh(0.5 * s) / (2.0 * s)
     return np.asarray(_coupled(problem) * problem.C * problem.weights[:, None] * bound)
 

@@ -17,9 +17,6 @@ from mercer.tiles.tile import Leaf
 
 Array = NDArray[np.float64]
 
-# As `Kind` in the native tiles counts them.
-KINDS = {"manhattan": 2, "minimum": 3, "chi2": 4, "sine": 5}
-
 
 def leaf_slopes(leaf: Leaf, U: Array, V: Array, M: Array) -> Array:
     """Return sum_j M_ij d leaf(u_i, v_j) / d u_i, of shape (n, columns).
@@ -72,7 +69,9 @@ def _summed(kind: str, U: Array, V: Array, weights: Array, M: Array) -> Array:
         return np.stack(sums, axis=1)
     out = np.zeros(U.shape)
     sides = (np.ascontiguousarray(U), np.ascontiguousarray(V.T), np.ascontiguousarray(M))
-    native.slopes(KINDS[kind], *sides, weights, out, thread_count(), cpu_level())
+    # As `Kind` in the native tiles counts them.
+    kinds = {"manhattan": 2, "minimum": 3, "chi2": 4, "sine": 5}
+    native.slopes(kinds[kind], *sides, weights, out, thread_count(), cpu_level())
     return out
 
 
