@@ -3,7 +3,16 @@
 import pytest
 
 from mercer.data import memory
-from mercer.data.memory import left_of, memory_limit, resident_bytes
+from mercer.data.memory import (
+    FOR_WORK,
+    OWN,
+    Room,
+    lacking,
+    left_of,
+    memory_limit,
+    resident_bytes,
+    room_of,
+)
 
 
 @pytest.fixture
@@ -44,3 +53,36 @@ def test_a_limit_is_a_number_of_bytes_or_text_with_a_unit():
         2_500_000_000,
         1024,
     ]
+
+
+@pytest.mark.parametrize(
+    ("limit", "room"),
+    [
+        (None, None),
+        (1000, 1000),
+        ("300MB", FOR_WORK),
+        ("500MB", 500_000_000 - OWN),
+        ("4GB", 4_000_000_000 - OWN),
+    ],
+)
+def test_a_limit_leaves_room_beside_the_process_itself(limit, room):
+    assert room_of(limit) == room
+
+
+def test_what_is_left_of_a_limit_is_room_that_nothing_is_taken_off_again():
+    room = room_of("1GB")
+    assert room_of(room) is room
+    assert isinstance(memory_limit(room), Room)
+    assert room_of(left_of("1GB")) == left_of("1GB")
+
+
+@pytest.mark.parametrize("needed", [2_000, 250_000_000, 320_000_000, 2_000_000_000])
+def test_the_limit_that_is_said_to_be_needed_leaves_as_much_room(needed):
+    said = lacking(needed, room_of(1000)).split(" but ")[0].replace(" ", "")
+    # What is said has three digits.
+    assert room_of(1.005 * memory_limit(said)) >= needed
+
+
+def test_a_lack_is_said_of_the_limit_as_it_was_given():
+    assert lacking(1_000_000_000, room_of("1GB")) == "1.21 GB but the limit is 1.00 GB"
+    assert lacking(1_000_000_000, 900_000_000) == "1.00 GB but the limit is 0.9 GB"

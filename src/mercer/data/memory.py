@@ -12,6 +12,47 @@ UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
+# What a process holds before it has rows: the interpreter, NumPy, SciPy, scikit-learn and mercer.
+OWN = 210 * 10**6
+# A limit up to which the work alone is meant.
+FOR_WORK = 290 * 10**6
+
+
+class Room(int):
+    """The bytes that a limit for a whole process leaves to the work in it; see `room_of`."""
+
+    # The limit as it was given.
+    asked: Any = None
+
+
+def room_of(memory: Any) -> Any:
+    """Return what a limit leaves beside the process itself, or None where there is no limit.
+
+    `OWN` bytes are taken off, the same in every call, but `FOR_WORK` are left: a smaller limit can
+    only be meant for the work.
+
+    Parameters
+    ----------
+    memory : int, str or None
+        The limit, as for `memory_limit`, or what was left of one, which is returned.
+    """
+    if memory is None or isinstance(memory, Room):
+        return memory
+    limit = memory_limit(memory)
+    room = Room(min(limit, max(limit - OWN, FOR_WORK)))
+    room.asked = memory
+    return room
+
+
+def lacking(needed: float, limit: int) -> str:
+    """Return in words that so many bytes are more than a limit, or than what is left of one."""
+    if isinstance(limit, Room):
+        whole = memory_limit(limit.asked)
+        needed += max(whole - limit, OWN if needed > FOR_WORK else 0)
+        limit = whole
+    return f"{gigabytes(needed)} but the limit is {gigabytes(limit)}"
+
+
 def available_bytes() -> int:
     """Return the memory that can be had now without swapping, within the container's limit."""
     free = _meminfo()
@@ -21,6 +62,8 @@ def available_bytes() -> int:
 
 def memory_limit(memory: Any = None) -> int:
     """Return the limit in bytes: a number, ``"512MB"``, ``"4GB"``, or a share of what is free."""
+    if isinstance(memory, Room):
+        return memory
     if memory is None:
         # The rest is left to others, and to what no plan counts.
         free_share = 0.8
@@ -57,7 +100,7 @@ def steady_limit(memory: Any = None) -> int:
     return int(share * (whole if limit is None else min(whole, limit)))
 
 
-def left_of(memory: Any) -> int | None:
+def left_of(memory: Any) -> Room | None:
     """Return what is left of a limit for a whole process beside what it holds now, in bytes.
 
     At least half of it is, and all of a limit below what the process holds, which can only be meant
@@ -72,9 +115,10 @@ def left_of(memory: Any) -> int | None:
     if memory is None:
         return None
     limit, held = memory_limit(memory), resident_bytes()
-    if limit <= held:
-        return limit
-    return max(8 * (limit - held) // limit, 4) * limit // 8
+    eighths = 8 if limit <= held else max(8 * (limit - held) // limit, 4)
+    left = Room(eighths * limit // 8)
+    left.asked = memory
+    return left
 
 
 def gigabytes(n: float) -> str:

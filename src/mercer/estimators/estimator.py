@@ -16,6 +16,7 @@ from sklearn.utils import Tags, check_array
 from mercer.data.checks import refuse_mapping
 from mercer.data.columns import is_table
 from mercer.data.deadline import TimeIsUpError
+from mercer.data.memory import room_of
 from mercer.data.stream import Stream
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.arguments import parameters_of, twice_refusal, unknown_refusal
@@ -227,7 +228,7 @@ class KernelMachine(KernelEstimator):
     def _settings(self) -> Settings:
         """Return what the estimator was told about how to solve."""
         seed = None if self.random_state is None else checked_seed(self.random_state)
-        given = (self.solver, self.tol, self.max_iter, seed, self.memory, self.repair)
+        given = (self.solver, self.tol, self.max_iter, seed, room_of(self.memory), self.repair)
         return Settings(*given, self.n_landmarks, self.landmarks, self.time_limit)
 
     def _fit_settings(self, kernel: Kernel, settings: Settings) -> Settings:
@@ -303,7 +304,7 @@ class KernelMachine(KernelEstimator):
                     refuse_unproved(kernel, rows.X, gram, on_sum_zero)
                 return solver, self._repaired(gram)
         except TimeIsUpError:
-            return fallback, Repair(unheld_gram_of(kernel, rows, self.memory))
+            return fallback, Repair(unheld_gram_of(kernel, rows, room_of(self.memory)))
 
     def _repaired(self, gram: Gram) -> Repair:
         """Return the Gram matrix with its negative eigenvalues repaired, if that is asked for."""

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.checks import checked_positive
 from mercer.data.columns import take_rows
+from mercer.data.memory import room_of
 from mercer.data.stream import Stream
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin
@@ -311,7 +312,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
             )
         used = np.flatnonzero(self._used_)
         rows = used_rows(self.kernel_, self.X_fit_, self._used_)
-        gram = unheld_gram_of(self.kernel_, rows, self.memory)
+        gram = unheld_gram_of(self.kernel_, rows, room_of(self.memory))
         scores = np.empty((len(self._used_), self._problem_.columns))
         last = self.solution_
         scores[used] = leave_one_out_scores(gram, self._problem_, last.coefficients, last.intercept)

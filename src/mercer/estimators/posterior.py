@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.data.blocks import blocks_of
 from mercer.data.categories import is_missing
 from mercer.data.columns import column_values, is_table, n_rows, take_rows
+from mercer.data.memory import room_of
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.refusals import OF_FEW_ROWS, STREAMED
 from mercer.estimators.training import Training
@@ -83,7 +84,7 @@ class RidgePosterior(KernelMachine):
         self, run: Run, training: Training[RidgeProblem], landmarks: LandmarkMap
     ) -> None:
         """Store of a landmark model all its training rows, and what it misses at some left out."""
-        self._landmark_cache = LandmarkGram(landmarks, training.X, self.memory)
+        self._landmark_cache = LandmarkGram(landmarks, training.X, room_of(self.memory))
         known, found = training.repair.gram.by_landmarks(), self.solution_
         if known is not None and found.theta is not None and found.solver != FEW_ROWS:
             given = (known, training.problem, found.theta, found.intercept)
@@ -228,7 +229,7 @@ class RidgePosterior(KernelMachine):
         if self.approximation_ is not None:
             gram = self._gram_by_landmarks()
             return LandmarkGram(
-                gram.landmarks, used_rows(self.kernel_, gram.X, self._used_), self.memory
+                gram.landmarks, used_rows(self.kernel_, gram.X, self._used_), room_of(self.memory)
             )
         if self._is_repaired_:
             raise ValueError(
@@ -244,8 +245,8 @@ class RidgePosterior(KernelMachine):
             )
         rows = used_rows(self.kernel_, self.X_fit_, self._used_)
         if isinstance(self.function_, PrimalFunction):
-            return FeatureGram(self.kernel_, rows, self.memory)
-        return unheld_gram_of(self.kernel_, rows, self.memory)
+            return FeatureGram(self.kernel_, rows, room_of(self.memory))
+        return unheld_gram_of(self.kernel_, rows, room_of(self.memory))
 
     def _gram_by_landmarks(self) -> LandmarkGram:
         """Return the matrix of all training rows, which a landmark model has in memory alone."""

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from mercer.data.checks import as_floats, check_finite, check_not_infinite
 from mercer.data.columns import select_columns
-from mercer.data.memory import gigabytes, memory_limit
+from mercer.data.memory import gigabytes, memory_limit, room_of
 from mercer.data.stream import Stream, opened, stream_of
 from mercer.data.stream.sources import ArraySource
 from mercer.errors import MemoryLimitError
@@ -52,7 +52,7 @@ def opened_for(
         # Blocks become float64 one by one, and nothing as large as the map.
         X = Stream(ArraySource(X), len(X))
     if isinstance(X, Stream) and solver not in STREAMING:
-        is_small = X.nbytes <= SHARE * memory_limit(memory)
+        is_small = X.nbytes <= SHARE * memory_limit(room_of(memory))
         if is_small or not (is_open or is_learnt):
             instead = "use solver='nystrom', which reads them block by block, or "
             X = rows_in_memory(X, memory, f"solver={solver!r}", instead)
@@ -71,7 +71,7 @@ def rows_in_memory(X: Any, memory: Any, who: str, instead: str = "") -> Any:
     who, instead : str
         What needs them there, and what else to do.
     """
-    X, limit = stream_of(X), memory_limit(memory)
+    X, limit = stream_of(X), memory_limit(room_of(memory))
     if not isinstance(X, Stream):
         return X
     if X.nbytes > SHARE * limit:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.layout import narrowed, used_columns
-from mercer.data.memory import gigabytes, memory_limit
+from mercer.data.memory import lacking, memory_limit
 from mercer.errors import KernelOverflowError, MemoryLimitError
 from mercer.gram.choose import kept_gram_of
 from mercer.gram.gram import Array, Gram, Index, check_fits, positions
@@ -84,8 +84,8 @@ class FeatureGram(LowRankGram):
         needed = ENTRY_BYTES * self.F.nnz
         if needed > self.memory:
             raise MemoryLimitError(
-                f"{self.F.nnz} entries of sparse features need {gigabytes(needed)} but the limit "
-                f"is {gigabytes(self.memory)}; raise memory= or use fewer rows"
+                f"{self.F.nnz} entries of sparse features need "
+                f"{lacking(needed, self.memory)}; raise memory= or use fewer rows"
             )
         if self.feature_columns is not None:
             return self
@@ -179,6 +179,7 @@ def _check_entries(phi: FormulaMap, X: Any, limit: int) -> None:
     entries = phi.entries(Rows(X, "X"))
     if ENTRY_BYTES * entries > limit:
         raise MemoryLimitError(
-            f"{entries} sparse features of {n_rows(X)} rows need {gigabytes(ENTRY_BYTES * entries)}"
-            f" but the limit is {gigabytes(limit)}; use shorter windows, fewer gaps or fewer rows"
+            f"{entries} sparse features of {n_rows(X)} rows need "
+            f"{lacking(ENTRY_BYTES * entries, limit)}; use shorter windows, fewer gaps or fewer "
+            "rows"
         )

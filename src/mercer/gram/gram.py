@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.data.blocks import MEMORY, row_blocks
 from mercer.data.checks import LARGEST_SINGLE, Matrix
-from mercer.data.memory import gigabytes, memory_limit
+from mercer.data.memory import lacking, memory_limit
 from mercer.errors import MemoryLimitError
 from mercer.kernels.validity.rounding import SINGLE, STEP
 
@@ -331,8 +331,8 @@ def check_fits(shape: tuple[int, int], dtype: Any, limit: int) -> None:
     if needed > limit:
         raise MemoryLimitError(
             f"a dense matrix of {shape[0]} x {shape[1]} {np.dtype(dtype)} entries needs "
-            f"{gigabytes(needed)} but the limit is {gigabytes(limit)}; raise memory=, use fewer "
-            "rows, or use products with the streamed operator, which store nothing of that size"
+            f"{lacking(needed, limit)}; raise memory=, use fewer rows, or use products with the "
+            "streamed operator, which store nothing of that size"
         )
 
 

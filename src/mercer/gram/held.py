@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import PANEL, row_blocks
-from mercer.data.memory import gigabytes
+from mercer.data.memory import gigabytes, lacking
 from mercer.data.stream import part_of
 from mercer.errors import MemoryLimitError
 from mercer.features import LandmarkMap
@@ -199,6 +199,6 @@ def _too_large(gram: LandmarkGram, dtype: Any) -> MemoryLimitError:
     most = gram.memory // each
     fewer = f", or use n_landmarks={most}" if most else f" to {gigabytes(each)} for one landmark"
     return MemoryLimitError(
-        f"the features of {n} rows by {m} landmarks need {gigabytes(m * each)} but the limit is "
-        f"{gigabytes(gram.memory)}; raise memory={fewer}"
+        f"the features of {n} rows by {m} landmarks need "
+        f"{lacking(m * each, gram.memory)}; raise memory={fewer}"
     )

@@ -131,7 +131,8 @@ class ByLandmarks:
         if self.bytes(m + m // 8) > steady_limit(settings.memory):
             if settings.memory is None:
                 return ", as many as fit into half of the memory of the machine, free or not"
-            return f", as many as fit into memory={settings.memory!r}"
+            asked = getattr(settings.memory, "asked", settings.memory)
+            return f", as many as fit into memory={asked!r}"
         if settings.time_limit is None:
             return ""
         return f", as many as half of time_limit={settings.time_limit:g} is counted to allow"

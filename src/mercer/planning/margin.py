@@ -49,8 +49,8 @@ FEW, NARROW, MOST_READ = 1024, 2, 0.25
 # Bytes of dense features and of their centred copy.
 FEATURE_BYTES = 16
 # Numbers for every row that working sets and random batches hold at least: coefficients, decision
-# values, bounds, and two rows of K or those of a batch.
-VECTORS = {"smo": 10, "sgd": 64}
+# values, bounds, and rows of K in float32, 16 of them twice, or those of a batch.
+VECTORS = {"smo": 24, "sgd": 64}
 
 
 def planned_margin(

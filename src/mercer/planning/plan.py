@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from mercer.data.memory import gigabytes
+from mercer.data.memory import gigabytes, lacking
 from mercer.data.stream import Stream
 from mercer.errors import MemoryLimitError
 from mercer.kernels import Kernel
@@ -199,8 +199,7 @@ def check_room(name: str, needed: int, memory: int, instead: str) -> None:
         other = "" if instead == name else f", or use solver={instead!r}"
         fewer = "fewer rows or landmarks" if name == "nystrom" else "fewer rows"
         raise MemoryLimitError(
-            f"solver {name!r} needs {gigabytes(needed)} but the limit is "
-            f"{gigabytes(memory)}; raise memory= or use {fewer}{other}"
+            f"solver {name!r} needs {lacking(needed, memory)}; raise memory= or use {fewer}{other}"
         )
 
 
@@ -208,8 +207,8 @@ def check_choice(rows: int, needed: int, memory: int, hint: str = "") -> None:
     """Refuse a search that needs more bytes than the limit on so many rows."""
     if needed > memory:
         raise MemoryLimitError(
-            f"choosing on {rows} rows needs {gigabytes(needed)} but the limit is "
-            f"{gigabytes(memory)}; raise memory= or use fewer rows{hint}"
+            f"choosing on {rows} rows needs {lacking(needed, memory)}; raise memory= or use "
+            f"fewer rows{hint}"
         )
 
 

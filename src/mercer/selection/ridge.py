@@ -11,7 +11,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_random_state
 
 from mercer.data.columns import is_matrix, n_rows
-from mercer.data.memory import memory_limit
+from mercer.data.memory import memory_limit, room_of
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.estimators.estimator import beside, like
@@ -316,7 +316,7 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
             self.fit_intercept,
             splits,
             scores,
-            memory_limit(self.memory),
+            memory_limit(room_of(self.memory)),
             run,
         )
         used = np.flatnonzero(weights > 0.0)

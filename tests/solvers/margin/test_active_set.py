@@ -298,10 +298,10 @@ def test_a_way_that_is_too_long_is_gone_in_part(rng):
 
 
 @pytest.mark.parametrize(("spare", "moves"), [(0, True), (-1, False)])
-def test_a_newton_step_takes_the_memory_of_three_matrices_of_its_rows(rng, spare, moves):
+def test_a_newton_step_takes_half_of_the_memory_for_three_matrices_of_its_rows(rng, spare, moves):
     K = definite(rng, 6)
     z = rng.normal(size=6)
     problem = MarginProblem.regression(z, np.full(6, 50.0), 0.0, True)
-    gram = PrecomputedGram(K, 3 * 8 * 36 + spare)
+    gram = PrecomputedGram(K, 2 * 3 * 8 * 36 + spare)
     step = NewtonStep(lambda rows: K[np.ix_(rows, rows)].copy(), gram, problem, np.zeros(6), -z)
     assert (step() > 0.0) is moves

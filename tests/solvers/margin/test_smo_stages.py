@@ -93,7 +93,24 @@ def test_a_matrix_that_does_not_fit_is_read_by_rows(X, signs, recorded):
     assert isinstance(recorded.calls[0]["K"], np.ndarray)
     SMO(tol=1e-2).solve(StreamedGram(KERNEL, X, enough - 1), classification(signs))
     assert not isinstance(recorded.calls[-1]["K"], np.ndarray)
-    assert recorded.calls[-1]["capacity"] == (enough - 1) // 1600
+    # Newton steps need the rest of the memory.
+    assert recorded.calls[-1]["capacity"] == int(3 / 8 * (enough - 1)) // 1600
+
+
+def test_working_sets_are_smaller_where_their_rows_do_not_fit(X, signs, recorded):
+    SMO(tol=1e-2).solve(StreamedGram(KERNEL, X, 1600 * 160), classification(signs))
+    assert recorded.calls[-1]["working_set"] == recorded.calls[-1]["capacity"] == 60
+
+
+def test_rows_are_written_some_at_a_time_where_memory_is_small(X, signs, recorded, monkeypatch):
+    asked = []
+    rows = StreamedGram.rows
+    monkeypatch.setattr(StreamedGram, "rows", lambda K, i: asked.append(len(i)) or rows(K, i))
+    SMO(tol=1e-2).solve(StreamedGram(KERNEL, X, 1600 * 160), classification(signs))
+    out = np.empty((25, 400), np.float32)
+    recorded.calls[-1]["K"](np.arange(25), out)
+    assert asked[-3:] == [10, 10, 5]
+    assert_allclose(out, KERNEL(X)[:25], atol=1e-6)
 
 
 def run_of(X, problem, tol=1e-3):

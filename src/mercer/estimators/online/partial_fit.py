@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from mercer.data.checks import checked_positive
 from mercer.data.columns import take_rows
+from mercer.data.memory import room_of
 from mercer.data.stream import Stream
 from mercer.data.stream.stream import MOST
 from mercer.errors import ApproximationWarning, ConvergenceWarning, warn_caller
@@ -222,7 +223,7 @@ def _learnt(
     kernel = estimator._resolved(kernel, X, seen.weights)
     settings = estimator._fit_settings(kernel, estimator._settings())
     check_landmarks(settings, kernel)
-    refuse_by_landmarks(kernel, X.sample, estimator.memory)
+    refuse_by_landmarks(kernel, X.sample, room_of(estimator.memory))
     if isinstance(settings.landmarks, str):
         m = checked_landmark_count(settings.n_landmarks or min(LEARNT, n), n)
         run.enter(f"{type(estimator).__name__}: choosing {m} landmarks among {n} rows")
@@ -297,7 +298,7 @@ def _stream_of(
         kernel = estimator._resolved(kernel, Rows.checked(block.rows), block.weights)
     settings = estimator._settings()
     check_landmarks(settings, kernel)
-    refuse_by_landmarks(kernel, block.rows, estimator.memory)
+    refuse_by_landmarks(kernel, block.rows, room_of(estimator.memory))
     if stream is None:
         earlier = _trained(estimator) if is_fitted else None
         stream = LandmarkStream.begun(kernel, estimator._fit_settings(kernel, settings), columns)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from mercer.data.columns import stack_rows, take_rows
+from mercer.data.memory import room_of
 from mercer.estimators.classes import Labelled, one_against_rest
 from mercer.estimators.refusals import refuse_unproved
 from mercer.estimators.validation import (
@@ -44,7 +45,7 @@ def learn_classes(
     codes, costs = data.codes, C * data.weights
     kernel = estimator._resolved(kernel, Rows.checked(X)) if is_first else kernel
     if estimator.repair is None:
-        refuse_unproved(kernel, X, unheld_gram_of(kernel, X, estimator.memory))
+        refuse_unproved(kernel, X, unheld_gram_of(kernel, X, room_of(estimator.memory)))
     if is_first:
         _begin(estimator, kernel, X, data.classes)
     estimator._totals_ = estimator._totals_ + np.bincount(codes, data.copies, len(data.classes))
@@ -65,7 +66,7 @@ def learn_targets(
     costs = C * checked_weights(sample_weight, len(y))
     kernel = estimator._resolved(kernel, Rows.checked(X)) if is_first else kernel
     if estimator.repair is None:
-        refuse_unproved(kernel, X, unheld_gram_of(kernel, X, estimator.memory))
+        refuse_unproved(kernel, X, unheld_gram_of(kernel, X, room_of(estimator.memory)))
     if is_first:
         estimator.kernel_, estimator.n_iter_, estimator._seen_ = kernel, 1, 0
         none = take_rows(X, slice(0, 0))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 
 from mercer.data.columns import n_rows, take_rows
+from mercer.data.memory import room_of
 from mercer.errors import (
     ApproximationWarning,
     ConvergenceWarning,
@@ -112,7 +113,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         kernel = recentred(kernel, X) if self.is_centred else kernel
         most = whole_or_none("n_components", self.n_components)
         most = None if most is None else min(most, n_rows(X))
-        unheld = unheld_gram_of(kernel, X, self.memory)
+        unheld = unheld_gram_of(kernel, X, room_of(self.memory))
         settings = self._by_landmarks(kernel, X, unheld, most)
         solver = component_solver(
             self.solver,
@@ -170,7 +171,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         kernel, model = self._kernel_for(X), clone(self)
         X = checked_unlabelled(model, kernel, X)
         kernel, most = kernel.resolved(X), whole_or_none("n_components", self.n_components)
-        gram = unheld_gram_of(kernel, X, self.memory)
+        gram = unheld_gram_of(kernel, X, room_of(self.memory))
         return components_plan(model._settings(kernel, len(gram)), kernel, X, gram, most)
 
     def _by_landmarks(
@@ -187,7 +188,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         return Settings(
             self.solver,
             seed=checked_seed(self.random_state),
-            memory=self.memory,
+            memory=room_of(self.memory),
             n_landmarks=self.n_landmarks,
             landmarks=checked_landmarks(self, kernel, self.landmarks),
             time_limit=self.time_limit,

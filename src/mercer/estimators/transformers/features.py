@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 
 from mercer.data.columns import column_values, is_table, n_rows
-from mercer.data.memory import memory_limit
+from mercer.data.memory import memory_limit, room_of
 from mercer.data.stream import some_rows, stream_of
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.refusals import refuse_indefinite_kernel
@@ -35,7 +35,7 @@ class MappedFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         """Return the features of the rows `X`, of shape (n, features); float32 where `X` is."""
         dtype = np.float32 if _is_single(X) else np.float64
         X = checked_rows(self, X)
-        check_fits((n_rows(X), self.map_.n_features), dtype, memory_limit(self.memory))
+        check_fits((n_rows(X), self.map_.n_features), dtype, memory_limit(room_of(self.memory)))
         return np.asarray(self.map_(X, dtype))
 
     @property
@@ -152,12 +152,12 @@ class Nystroem(MappedFeatures):
         run.enter(f"Nystroem: choosing landmarks among {n_rows(X)} rows")
         rows = self._chosen(X)
         run.enter(f"factor of {n_rows(rows)} landmarks")
-        check_fits((n_rows(rows), n_rows(rows)), np.float64, memory_limit(self.memory))
+        check_fits((n_rows(rows), n_rows(rows)), np.float64, memory_limit(room_of(self.memory)))
         self.map_, _ = landmark_map(self.kernel_, rows)
         m, kept = n_rows(rows), self.n_components_
         said = f"{m} landmarks" if kept == m else f"{kept} of {m} landmarks, as others add nothing,"
         run.enter(f"what {said} leave of the kernel")
-        left = LandmarkGram(self.map_, X, self.memory).trace_residual()
+        left = LandmarkGram(self.map_, X, room_of(self.memory)).trace_residual()
         self.approximation_ = Approximation(left, self.map_.n_features, min(n_rows(X), SAMPLE))
         return self
 
@@ -168,7 +168,7 @@ class Nystroem(MappedFeatures):
         m = _whole(self.n_components)
         seed = checked_seed(self.random_state) or 0
         count = min(m, n_rows(X))
-        return chosen_landmarks(self.kernel_, X, count, self.landmarks, seed, self.memory)
+        return chosen_landmarks(self.kernel_, X, count, self.landmarks, seed, room_of(self.memory))
 
     @property
     def n_components_(self) -> int:
@@ -266,7 +266,7 @@ class RandomFourier(MappedFeatures):
         self.kernel_ = kernel.resolved(X)
         seed, count = checked_seed(self.random_state) or 0, _whole(self.n_components)
         Run().enter(f"RandomFourier: drawing frequencies of {count} features")
-        check_fits((count, self.n_features_in_), np.float64, memory_limit(self.memory))
+        check_fits((count, self.n_features_in_), np.float64, memory_limit(room_of(self.memory)))
         self.map_ = fourier_map(self.kernel_, some_rows(X), count, seed)
         return self
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from mercer.data.columns import n_rows
+from mercer.data.memory import room_of
 from mercer.data.stream import Stream, part_of
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression, KernelRidge, KernelRidgeMean
@@ -92,7 +93,7 @@ def _affordable(model: Machine, run: Run, search: KernelSearch, n: int) -> Part:
         left /= 2.0
     kernels = _kernels(model)
     left /= len(kernels)
-    return counted(reader_of(kernels), search.X, n, columns, model.memory, left)
+    return counted(reader_of(kernels), search.X, n, columns, room_of(model.memory), left)
 
 
 def _kernels(model: Machine) -> list[Kernel]:

@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from mercer.data.columns import take_rows
 from mercer.data.distinct import row_numbers
-from mercer.data.memory import gigabytes, steady_limit
+from mercer.data.memory import lacking, room_of, steady_limit
 from mercer.errors import KernelOverflowError, MemoryLimitError, SingularSystemError
 from mercer.estimators.validation import training_subset
 from mercer.gram import gram_of
@@ -136,7 +136,7 @@ class KernelSearch:
         """
         numbers = None if groups is None else group_numbers(groups, len(y))
         # What is free differs from call to call, and samples must not.
-        limit = steady_limit(memory)
+        limit = steady_limit(room_of(memory))
         pool = pool_of(X, limit, seed, 2 * cls.judged_rows)
         if pool is not None:
             X, y, weights = take_rows(X, pool), y[pool], weights[pool]
@@ -339,8 +339,7 @@ class KernelSearch:
         needed = _bytes(sample, len(terms))
         if needed > self.memory:
             raise MemoryLimitError(
-                f"{len(terms)} matrices of {len(sample)} rows need {gigabytes(needed)}, "
-                f"but the limit is {gigabytes(self.memory)}"
+                f"{len(terms)} matrices of {len(sample)} rows need {lacking(needed, self.memory)}"
             )
         terms = [term.resolved(rows, weights) for term in terms]
         problem = RidgeProblem(self.y[sample], np.ones(1), weights, True)

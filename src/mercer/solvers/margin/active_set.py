@@ -55,6 +55,8 @@ class NewtonStep:
     most_held: ClassVar[float] = 0.1
     # Matrices of all free rows that are in memory at the same time: K, part of it, and its factor.
     matrices: ClassVar[int] = 3
+    # The share of the limit of memory that they may take, beside rows of K that are kept.
+    share: ClassVar[float] = 0.5
     # What is added to the diagonal of K, beside its largest entry: less is lost in rounding.
     jitter: ClassVar[float] = 1e-10
     # Shares of the way up to which a Newton step is short and from which on it is long, and how
@@ -86,7 +88,8 @@ class NewtonStep:
     def __call__(self) -> float:
         """Move, and return the share t of the way, or zero if it leads nowhere."""
         face = _Face.at(self.problem, self.a, self.g)
-        if len(face.rows) == 0 or self.matrices * 8 * len(face.rows) ** 2 > self.gram.memory:
+        needed = self.matrices * 8 * len(face.rows) ** 2
+        if len(face.rows) == 0 or needed > self.share * self.gram.memory:
             return 0.0
         if self.damping is None:
             self.damping = face.first_damping

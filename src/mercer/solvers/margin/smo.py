@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.blocks import LARGE
 from mercer.gram import Gram
 from mercer.native.lapack import one_blas_thread
 from mercer.native.smo import Effort, SolverState, minimise
@@ -66,6 +67,10 @@ class SMO(MarginSolver):
     whole_rows: ClassVar[int] = 6400
     # Bytes of rows that are kept: memory that was never touched is dearer than to compute again.
     store_bytes: ClassVar[int] = 384 << 20
+    # The shares of the limit of memory that these take, and those that are computed at a time: half
+    # of it is left to Newton steps, which need other rows.
+    store_share: ClassVar[float] = 3 / 8
+    block_share: ClassVar[float] = 1 / 16
     # Rows up to which the last digits are had as well, so that whole weights and rows that are
     # repeated give the same predictions; the gaps on the way there, and the working sets spent for
     # each.
@@ -338,12 +343,15 @@ class _State:
         elif gram.held_bytes or (n < self.settings.whole_rows and gram.has_room(gram.dense_bytes)):
             K = gram.dense()
         else:
-            K = partial(_write_rows, gram)
-        capacity = 0
+            most_entries = min(LARGE, self.settings.block_share * gram.memory / itemsize)
+            K = partial(_write_rows, gram, max(1, int(most_entries) // n))
+        capacity, together = 0, self.settings.working_set or (256 if index is None else 128)
         if index is not None or not isinstance(K, np.ndarray):
             # Rows that are asked for, or packed out of a larger matrix, are kept.
-            capacity = min(self.settings.store_bytes, gram.memory) // (n * itemsize)
-        together = self.settings.working_set or (256 if index is None else 128)
+            room = int(self.settings.store_share * gram.memory)
+            capacity = min(self.settings.store_bytes, room) // (n * itemsize)
+            # A working set has to fit in.
+            together = max(min(together, room // (n * itemsize)), min(together, 16))
         solver = solver or SolverState.initial(n, together)
         step = NewtonStep(
             partial(self._entries, active), gram, problem, a, g, self._damping, self.run.is_over
@@ -390,5 +398,7 @@ class _State:
         return report
 
 
-def _write_rows(gram: Gram, index: NDArray[np.int64], out: NDArray[Any]) -> None:
-    out[:] = gram.rows(index)
+def _write_rows(gram: Gram, most: int, index: NDArray[np.int64], out: NDArray[Any]) -> None:
+    """Write some rows, at most so many at a time, which are there twice for a moment."""
+    for start in range(0, len(index), most):
+        out[start : start + most] = gram.rows(index[start : start + most])

@@ -10,7 +10,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from mercer.data.memory import gigabytes
+from mercer.data.memory import lacking
 from mercer.errors import MemoryLimitError
 from mercer.features import LandmarkMap
 from mercer.gram import Gram, RecentredGram
@@ -47,9 +47,8 @@ class DenseComponents(ComponentSolver):
         needed = 3 * 8 * n**2
         if needed > gram.memory:
             raise MemoryLimitError(
-                f"all components of {n} rows need {gigabytes(needed)} but the limit is "
-                f"{gigabytes(gram.memory)}; raise memory=, use fewer rows, or solver='iterative' "
-                "with n_components"
+                f"all components of {n} rows need {lacking(needed, gram.memory)}; raise memory=, "
+                "use fewer rows, or solver='iterative' with n_components"
             )
         K = gram.fresh()
         if not np.isfinite(K).all():
