@@ -175,17 +175,12 @@ class LandmarkGram(Gram):
             w.
         """
         # No coefficients leave all of 1.
-        c, y = np.hstack([c, np.zeros((len(c), 1))]), np.hstack([y, np.ones((len(y), 1))])
-        r, adjoint = self._residuals(c, y, weights, np.float64)
-        return r[:, :-1], adjoint
-
-    def _residuals(self, c: Array, y: Array, weights: Array, dtype: Any) -> tuple[Array, Array]:
-        """Return r = y - K_nm c, and K_mn W r, from entries in this precision."""
-        program, adjoint = self.landmarks.kernel.program, np.zeros_like(c)
-        r = np.empty((len(self), y.shape[1]))
+        c = np.hstack([c, np.zeros((len(c), 1))])
+        program, adjoint, r = self.landmarks.kernel.program, np.zeros_like(c), np.empty_like(y)
         for rows, some in narrow_blocks(self.X):
-            X, Z = self.sides(some, dtype)
-            r[rows], part = residuals(program, X, Z, c, y[rows], weights[rows])
+            both = np.hstack([y[rows], np.ones((len(y[rows]), 1))])
+            found, part = residuals(program, some, self.landmarks.rows, c, both, weights[rows])
+            r[rows] = found[:, :-1]
             adjoint += part
         return r, adjoint
 
@@ -223,8 +218,14 @@ class LandmarkGram(Gram):
         dtype : dtype
             The precision of entries, float32 where these are right in it.
         """
-        r, adjoint = self._residuals(C, np.zeros((len(self), C.shape[1])), weights, dtype)
-        return -adjoint, -(weights @ r)
+        program, adjoint = self.landmarks.kernel.program, np.zeros_like(C)
+        sums = np.zeros(C.shape[1])
+        for rows, some in narrow_blocks(self.X):
+            w, (X, Z) = weights[rows], self.sides(some, dtype)
+            r, part = residuals(program, X, Z, C, np.zeros((len(w), C.shape[1])), w)
+            adjoint += part
+            sums += w @ r
+        return -adjoint, -sums
 
     def sketch(
         self, size: int, weights: Array, seed: int, dtype: Any = np.float32

@@ -247,7 +247,9 @@ def landmark_count(settings: Settings, n: int) -> int:
 def landmark_bytes(n: int, m: int, targets: int, memory: int) -> int:
     """Return the memory that m landmarks take beside n rows: m x m arrays, blocks, columns."""
     block = min(block_entries(memory), n * m)
-    return 8 * (SQUARES * m**2 + BLOCKS * block + 4 * n * targets)
+    # Columns of all rows: targets from their means, residuals of two points, coefficients, weights.
+    columns = 5
+    return 8 * (SQUARES * m**2 + BLOCKS * block + columns * n * targets)
 
 
 def landmark_feature_bytes(n: int, m: int, memory: int, itemsize: int = 4) -> int:
