@@ -15,7 +15,7 @@ from commands import PRICE, fitted, run
 def test_a_table_larger_than_the_memory_is_learnt_by_landmarks(tmp_path, monkeypatch):
     from mercer.cli.fitting import data as reading, split, trained
 
-    monkeypatch.setattr(trained, "CHOSEN_ON", 200)
+    monkeypatch.setattr(trained.Choice, "chosen_on", 200)
     for module in (reading, split):
         monkeypatch.setattr(module, "MOST_TESTED", 500)
     path, model = tmp_path / "large.parquet", tmp_path / "m.mercer"

@@ -47,6 +47,10 @@ class Choice:
 
     # Seconds that a fit is given at least.
     least_seconds: ClassVar[float] = 0.001
+    # Rows on which a kernel is chosen for a table that is not in memory, and the share of a time
+    # limit that choosing may take.
+    chosen_on: ClassVar[int] = 20_000
+    choosing: ClassVar[float] = 0.5
 
     kernels: tuple[str, ...] = ()
     alphas: tuple[float, ...] = ()
@@ -78,12 +82,8 @@ class Choice:
             model = self._fixed(job) if self.is_fixed else self._chosen(job, self.time_limit)
             return model, model
         began, limit = perf_counter(), self.time_limit
-        # Rows on which a kernel is chosen for a table that is not in memory.
-        most = 20_000
-        sample = job.in_memory(most, self.seed)
-        # The share of a time limit that choosing may take.
-        share = 0.5
-        judge = self._chosen(sample, None if limit is None else share * limit)
+        sample = job.in_memory(self.chosen_on, self.seed)
+        judge = self._chosen(sample, None if limit is None else self.choosing * limit)
         rest = None if limit is None else max(self.least_seconds, limit - (perf_counter() - began))
         found = {"C": judge.C_} if job.is_classes else {"alphas": (judge.alpha_,)}
         last = replace(self, kernels=(judge.kernel_,), time_limit=rest, **found)
