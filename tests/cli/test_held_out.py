@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from commands import fitted, run, table
+from commands import fitted, refused, run, table
 from mercer.cli.fitting.order import TimeOrder, likeness_of_neighbours
 
 N = 100
@@ -98,6 +98,15 @@ def test_rows_of_one_time_stay_together_and_those_without_one_are_learnt_from(tm
     assert TimeOrder.of(pl.Series("t", [1, 1])).last(0.5).tolist() == []
 
 
+def test_text_is_an_order_of_time_if_it_begins_with_the_year(tmp_path):
+    path = written(tmp_path, series(month=["Jan", "Feb", "Mar", "Apr"] * 25))
+    line = refused("fit", path, *FIT, "--time", "month")
+    assert "the column 'month' holds neither dates nor numbers" in line
+    months = [f"{2016 + i // 12}-{1 + i % 12:02}" for i in range(N)]
+    found = fitted(written(tmp_path, series(month=months)), *FIT, "--time", "month")
+    assert found["held_out"]["rows"] == "the last rows by 'month', from 2022-09 on"
+
+
 def test_a_class_of_the_last_rows_alone_is_no_order_to_test_by(tmp_path):
     rows = series(day=days(), kind=["a", "b"] * 45 + ["c", "a"] * 5)
     path = written(tmp_path, rows)
@@ -140,6 +149,10 @@ def test_targets_of_neighbours_are_alike_beyond_chance_and_not_as_they_are_sorte
     assert likeness_of_neighbours(runs, True) > 0.5
     assert likeness_of_neighbours(rng.permutation(runs), True) == 0
     assert likeness_of_neighbours(np.sort(runs), True) == 0
+
+
+def test_first_rows_of_one_class_are_no_likeness_of_neighbours():
+    assert likeness_of_neighbours(np.repeat([0, 1], [100_000, 5]), True) == 0
 
 
 def test_columns_that_number_the_rows_are_left_out_and_it_is_said(tmp_path):

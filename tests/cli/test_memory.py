@@ -32,6 +32,22 @@ def test_a_table_larger_than_the_memory_is_learnt_by_landmarks(tmp_path, monkeyp
     assert mercer.load(model).predict(rows[:5]).shape == (5,)
 
 
+def test_the_last_rows_of_a_table_larger_than_the_memory_are_held_out(tmp_path, monkeypatch):
+    from mercer.cli.fitting import data as reading, split
+
+    for module in (reading, split):
+        monkeypatch.setattr(module, "MOST_TESTED", 500)
+    random = np.random.default_rng(0)
+    rows = pl.DataFrame(random.normal(size=(30_000, 12)), [f"x{j}" for j in range(12)])
+    rows = rows.with_columns(y=pl.col("x0") + pl.col("x1"))
+    path = tmp_path / "large.parquet"
+    rows.write_parquet(path)
+    settings = ("--kernel", "gaussian(2.0).on(x0, x1)", "--alpha", "1", "--test-split", "time")
+    found = fitted(path, "--target", "y", "--memory", "10MB", *settings)
+    assert found["held_out"] == {"by": "time", "rows": "the last rows of the file"}
+    assert found["rows"] == {"train": 29_500, "test": 500}
+
+
 # Bytes that stay in a process after polars has sorted 160 MB of numbers, with a limit of memory or
 # without one.
 LEFT_OVER = """

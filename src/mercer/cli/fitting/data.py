@@ -214,7 +214,7 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
         timed = columns.select(
             name for name in columns.columns if name not in aside or name in told
         )
-        order = time_order(timed, path, roles.time, roles.is_timed)
+        order = time_order(timed, len(series), path, roles.time, roles.is_timed)
     X = table.stream(others) if whole is None else whole.select(others)
     remarks = table.remarks if like is not None else (*table.remarks, *_spelled(X, table.remarks))
     kept, notes = is_known(series), list(remarks)

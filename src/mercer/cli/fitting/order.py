@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,7 +47,7 @@ class TimeOrder:
         ranks = series.rank("dense").cast(float).fill_null(float("nan")).to_numpy()
         return cls(series.name, np.asarray(ranks, float), series.drop_nulls().unique().sort())
 
-    @property
+    @cached_property
     def agreement(self) -> float:
         """The rank correlation of time and the number of the row, without its sign."""
         from scipy.stats import spearmanr
@@ -99,13 +100,17 @@ def time_columns(table: Any) -> list[str]:
     return found
 
 
-def time_order(table: Any, path: str, asked: str | None, is_needed: bool) -> TimeOrder | None:
+def time_order(
+    table: Any, n: int, path: str, asked: str | None, is_needed: bool
+) -> TimeOrder | None:
     """Return the order in time of the rows of a table, or None if it has no column that tells it.
 
     Parameters
     ----------
     table : polars.DataFrame
-        The columns that may tell it.
+        The columns that may tell it, which may be none.
+    n : int
+        The number of rows.
     path : str
         The file, for errors.
     asked : str, optional
@@ -113,12 +118,18 @@ def time_order(table: Any, path: str, asked: str | None, is_needed: bool) -> Tim
     is_needed : bool
         Whether rows as they stand are in an order of time where no column has times.
     """
+    dates = time_columns(table)
     if asked is not None:
-        order = TimeOrder.of(table.get_column(asked))
+        series = table.get_column(asked)
+        if asked not in dates and not _is_ordered(series):
+            raise DataFileError(
+                f"{path}: the column {asked!r} holds neither dates nor numbers, and has no order "
+                "of time; write times as 2024-12-31 or 2024-12, or number them"
+            )
+        order = TimeOrder.of(series)
         if len(order.times) < 2:
             raise DataFileError(f"{path}: the column {asked!r} has one value; rows have no order")
         return order
-    dates = time_columns(table)
     numbers = [s.name for s in table.get_columns() if s.dtype.is_numeric()]
     named = [name for name in numbers if is_time_name(name)]
     orders = [TimeOrder.of(table.get_column(name)) for name in (*dates, *named)]
@@ -130,7 +141,17 @@ def time_order(table: Any, path: str, asked: str | None, is_needed: bool) -> Tim
         raise DataFileError(f"{path} has several columns of dates, {listed}; name one by --time")
     if dates:
         return orders[0]
-    return TimeOrder(None, np.arange(table.height, dtype=float)) if is_needed else None
+    return TimeOrder(None, np.arange(n, dtype=float)) if is_needed else None
+
+
+def _is_ordered(series: Any) -> bool:
+    """Whether a column of polars ascends with time, as numbers and text like 2024-05 do."""
+    import polars as pl
+
+    if series.dtype != pl.String:
+        return bool(series.dtype.is_numeric() or series.dtype.is_temporal())
+    known = series.drop_nulls()
+    return known.str.len_chars().n_unique() == 1 and known.str.contains(r"^\d{4}\D").all()
 
 
 def likeness_of_neighbours(y: Array, is_classes: bool) -> float:
@@ -150,7 +171,10 @@ def likeness_of_neighbours(y: Array, is_classes: bool) -> float:
     n = len(y)
     if n < least:
         return 0.0
-    _, codes = np.unique(y, return_inverse=True)
+    levels, codes = np.unique(y, return_inverse=True)
+    if len(levels) < 2:
+        # Of a sorted target the first rows may all have the same.
+        return 0.0
     if is_classes:
         shares = np.bincount(codes) / n
         changes = int((codes[1:] != codes[:-1]).sum())
