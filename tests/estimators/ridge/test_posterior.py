@@ -1,6 +1,7 @@
 """Held-out predictions, intervals and deviations in closed form, against the slow obvious way."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -222,3 +223,11 @@ def test_predictions_of_rows_left_out_do_not_ask_how_errors_of_slices_grow(rng, 
     assert np.isfinite(model.leave_one_out_predictions_).all()
     with pytest.raises(TypeError):
         model.predict_interval(X)
+
+
+def test_one_row_has_intervals_without_ends_and_no_warning(rng):
+    X, y = wave(rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ends = KernelRidge(Gaussian(1.5), alpha=0.3).fit(X[:1], y[:1]).predict_interval(X)
+    assert np.isinf(ends).all()

@@ -10,22 +10,23 @@ from mercer.solvers import RidgeProblem
 from mercer.solvers.ridge.growth import ROWS, growth, slices_of
 
 
-def less(kernel, X, y, alpha, rows):
+def less(kernel, X, y, alpha, weights, rows):
     """Squared errors at some rows by the fit without them, and the variances of their targets."""
     rest = np.setdiff1d(np.arange(len(y)), rows)
-    model = KernelRidge(kernel, alpha=alpha).fit(take_rows(X, rest), y[rest])
+    model = KernelRidge(kernel, alpha=alpha).fit(take_rows(X, rest), y[rest], weights[rest])
     found, deviation = model.predict(take_rows(X, rows), return_std=True)
-    return (y[rows] - found) ** 2, deviation**2 + alpha
+    return (y[rows] - found) ** 2, deviation**2 + alpha / weights[rows]
 
 
-def slow(kernel, X, y, alpha):
+def slow(kernel, X, y, alpha, weights=None):
     """The factor of the definition, by refits."""
-    one = [less(kernel, X, y, alpha, np.array([i])) for i in range(len(y))]
+    weights = np.ones(len(y)) if weights is None else weights
+    one = [less(kernel, X, y, alpha, weights, np.array([i])) for i in range(len(y))]
     squares, known = (np.concatenate(each) for each in zip(*one, strict=True))
     unit = squares.sum() / (known + known.mean()).sum()
     sums = []
     for slices in slices_of(X):
-        missed = [less(kernel, X, y, alpha, rows) for rows in slices]
+        missed = [less(kernel, X, y, alpha, weights, rows) for rows in slices]
         pairs = list(zip(missed, slices, strict=True))
         errors = sum((e - squares[rows]).sum() for (e, _), rows in pairs)
         sums.append((errors, unit * sum((v - known[rows]).sum() for (_, v), rows in pairs)))
@@ -49,6 +50,16 @@ def test_the_factor_is_that_of_refits_without_the_slices(rng):
     kernel = Gaussian(1.0).on("a", "dose") + 0.1 * Match().on("site")
     problem = RidgeProblem(y.to_numpy()[:, None], np.array([0.2]), np.ones(60), True)
     expected = slow(kernel, X, y.to_numpy(), 0.2)
+    assert expected > 2.0
+    assert_allclose(growth(kernel, X, problem, None), [expected], rtol=1e-7)
+
+
+def test_the_factor_of_rows_with_weights_is_that_of_refits_with_them(rng):
+    X, weights = table(rng), rng.uniform(0.2, 3.0, 60)
+    y = (X.a**2 + 3.0 * (X.site == "s") + 0.3 * rng.normal(size=60)).to_numpy()
+    kernel = Gaussian(1.0).on("a", "dose") + 0.1 * Match().on("site")
+    problem = RidgeProblem(y[:, None], np.array([0.2]), weights, True)
+    expected = slow(kernel, X, y, 0.2, weights)
     assert expected > 2.0
     assert_allclose(growth(kernel, X, problem, None), [expected], rtol=1e-7)
 

@@ -67,7 +67,8 @@ class TargetVariance:
         rows[:, ~known], noise = 1.0, np.where(known, noise, np.nan)
         count = np.maximum(finite.sum(axis=0), 1)
         level = np.where(known, np.where(finite, rows, 0.0).sum(axis=0) / count, 0.0)
-        more = np.where(known & finite, (growth - 1.0) * posterior, 0.0)
+        # Of a row that no other determines the variance is infinite, and times zero no number.
+        more = (growth - 1.0) * np.where(known & finite, posterior, 0.0)
         rows, noise = rows + level + np.maximum(more, 0.0), noise + level
         with np.errstate(invalid="ignore"):
             squares = np.where(finite, e**2 / rows, 0.0)
