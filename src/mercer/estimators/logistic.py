@@ -281,7 +281,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         self.classes_ = classes
         self.kernel_, self.solver_, self.solution_ = training.kernel, training.solver, solution
         X, used, gram = training.X, training.used, training.repair.gram
-        self.function_ = function_of(training.kernel, X, used, gram, expanded, self.memory)
+        self.function_ = function_of(training.kernel, X, used, gram, expanded, room_of(self.memory))
         self.n_iter_ = max(solution.iterations, 1)
         self._problem_ = replace(training.problem, C=self.C, start=None)
         self._used_ = used

@@ -284,7 +284,7 @@ class RidgePosterior(KernelMachine):
         """Return the factor of posterior variances far from training rows, (targets,)."""
         if self.kernel_.is_precomputed:
             return np.ones(self._problem_.y.shape[1])
-        return growth(self.kernel_, self._training_rows(), self._problem_, self.memory)
+        return growth(self.kernel_, self._training_rows(), self._problem_, room_of(self.memory))
 
     def _training_rows(self) -> Any:
         """Return the training rows in use, of landmark models too."""

@@ -51,7 +51,6 @@ OF_A_FIT = (
     "_left_out_cache",
     "_variance_cache",
     "_smoother_cache",
-    "_left_out_cache",
 )
 
 

@@ -99,7 +99,7 @@ def _learn_tube(estimator: Any, X: Any, problem: MarginProblem, numbers: NDArray
 def _keep(estimator: Any, rows: Any, a: Array, b: Array, index: NDArray[np.intp]) -> None:
     estimator.support_, estimator.n_support_ = index, np.array([len(index)], np.int32)
     dual = DualFunction(estimator.kernel_, rows, a, b)
-    estimator.function_ = in_features(dual, estimator.memory)
+    estimator.function_ = in_features(dual, room_of(estimator.memory))
 
 
 def _known_kernel(estimator: Any, X: Any) -> tuple[bool, Kernel]:
@@ -166,4 +166,4 @@ def _learn(estimator: Any, X: Any, codes: NDArray[np.intp], costs: Array) -> Non
     a = np.vstack([dual.coefficients, a[kept]])[order]
     estimator.support_ = np.concatenate([estimator.support_, seen + kept])[order]
     estimator.n_support_ = np.bincount(everything, minlength=k).astype(np.int32)
-    estimator.function_ = in_features(estimator._dual(rows, a, b), estimator.memory)
+    estimator.function_ = in_features(estimator._dual(rows, a, b), room_of(estimator.memory))
