@@ -11,7 +11,7 @@ from mercer.cli.talk import heading, note, told
 
 __all__ = ["demo"]
 
-# Rows that are kept back to be predicted, as if they were new.
+# The time limit of the fit.
 SECONDS = 20
 
 

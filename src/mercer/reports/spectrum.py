@@ -53,8 +53,7 @@ def spectrum_of(K: Array, n: int, alpha: float | None) -> Spectrum:
     """Return the spectrum of the Gram matrix `K` of some out of `n` rows, with eigenfunctions."""
     s, U = eigh(K)
     s = _told(s)
-    # Eigenfunctions that are drawn, and the least eigenvalue beside the largest that is not
-    # rounding.
+    # Eigenfunctions that are drawn.
     most = 4
     first = U[:, ::-1][:, : min(most, int(np.sum(s > 0.0)))] * np.sqrt(len(K))
     signs = np.where(first.sum(axis=0) < 0.0, -1.0, 1.0)

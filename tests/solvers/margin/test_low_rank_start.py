@@ -25,7 +25,7 @@ def X(rng):
     return rng.normal(size=(800, 2))
 
 
-def seeded(gram, problem, is_over=lambda: False):
+def started(gram, problem, is_over=lambda: False):
     return seeding.low_rank_start(gram, gram.single(), problem, is_over)
 
 
@@ -36,10 +36,10 @@ def classification(X, rng, C, fit_intercept=True):
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
-def test_the_seed_is_feasible_and_near_the_optimum(X, rng, monkeypatch, C, fit_intercept):
+def test_the_start_is_feasible_and_near_the_optimum(X, rng, monkeypatch, C, fit_intercept):
     monkeypatch.setattr(seeding.LowRankStart, "ranks", (64,))
     problem = classification(X, rng, C, fit_intercept)
-    found = seeded(StreamedGram(KERNEL, X), problem)
+    found = started(StreamedGram(KERNEL, X), problem)
     assert (found.a >= problem.lower).all() and (found.a <= problem.upper).all()
     if fit_intercept:
         assert abs(found.a.sum()) <= 1e-9 * np.abs(found.a).sum()
@@ -50,11 +50,11 @@ def distances(kernel, X, problem):
     """Return how far a start is from the optimum at every row."""
     gram, K = StreamedGram(kernel, X), kernel(X)
     exact = SMO(tol=1e-6).solve(gram, problem).coefficients[:, 0]
-    f, g = K @ exact, K @ seeded(gram, problem).a
+    f, g = K @ exact, K @ started(gram, problem).a
     return np.abs(f + problem.offset(f) - g - problem.offset(g))
 
 
-def test_the_seed_of_a_tube_is_off_by_less_than_the_kinks_are_wide(X, rng, monkeypatch):
+def test_the_start_of_a_tube_is_off_by_less_than_the_kinks_are_wide(X, rng, monkeypatch):
     monkeypatch.setattr(seeding.LowRankStart, "ranks", (256,))
     y = np.sin(2.0 * X[:, 0]) + 0.1 * rng.normal(size=len(X))
     problem = MarginProblem.regression(y, np.ones(len(X)), 0.1, True)
@@ -69,15 +69,15 @@ def test_what_the_copy_leaves_of_the_diagonal_counts(X, rng, monkeypatch):
     assert np.median(distances(Gaussian(0.02), X, problem)) < 0.1
 
 
-def test_doubtful_rows_are_those_that_the_optimum_leaves_between_their_bounds(X, rng):
+def test_active_rows_are_those_that_the_optimum_leaves_between_their_bounds(X, rng):
     problem = classification(X, rng, 1.0)
-    found = seeded(StreamedGram(KERNEL, X), problem)
+    found = started(StreamedGram(KERNEL, X), problem)
     exact = SMO(tol=1e-6).solve(StreamedGram(KERNEL, X), problem).coefficients[:, 0]
     assert np.isin(np.flatnonzero(problem.free(exact)), found.active).mean() > 0.9
     assert len(found.active) < 0.5 * len(X)
 
 
-def test_threads_change_no_bit_of_the_seed(X, rng, monkeypatch):
+def test_threads_change_no_bit_of_the_start(X, rng, monkeypatch):
     monkeypatch.setattr(seeding, "ROWS_AT_A_TIME", 50)
     monkeypatch.setattr(seeding, "MULTIPLIED", 4000)
     monkeypatch.setattr(seeding, "READ", 9000)
@@ -85,32 +85,32 @@ def test_threads_change_no_bit_of_the_seed(X, rng, monkeypatch):
 
     def found(threads):
         monkeypatch.setenv("MERCER_THREADS", threads)
-        return seeded(gram, problem)
+        return started(gram, problem)
 
     alone, together = found("1"), found("3")
     assert_array_equal(alone.a, together.a)
     assert_array_equal(alone.active, together.active)
 
 
-def test_equal_targets_have_a_seed():
+def test_equal_targets_have_a_start():
     X = np.linspace(0.0, 1.0, 400)[:, None]
     problem = MarginProblem.regression(np.ones(400), np.ones(400), 0.1, True)
-    assert not seeded(StreamedGram(KERNEL, X), problem).a.any()
+    assert not started(StreamedGram(KERNEL, X), problem).a.any()
 
 
-def test_the_seed_is_given_up_when_time_is_over(X, rng):
+def test_the_start_is_given_up_when_time_is_over(X, rng):
     problem = classification(X, rng, 1.0)
-    assert seeded(StreamedGram(KERNEL, X), problem, lambda: True) is None
+    assert started(StreamedGram(KERNEL, X), problem, lambda: True) is None
 
 
-def test_an_indefinite_matrix_has_no_seed(X, rng):
+def test_an_indefinite_matrix_has_no_start(X, rng):
     problem = classification(X, rng, 1.0)
-    assert seeded(PrecomputedGram(-KERNEL(X)), problem) is None
+    assert started(PrecomputedGram(-KERNEL(X)), problem) is None
 
 
-def test_a_seed_that_does_not_fit_is_left_out(X, rng):
+def test_a_start_that_does_not_fit_is_left_out(X, rng):
     problem = classification(X, rng, 1.0)
-    assert seeded(StreamedGram(KERNEL, X, 1 << 10), problem) is None
+    assert started(StreamedGram(KERNEL, X, 1 << 10), problem) is None
 
 
 def smooth_of(rng, epsilon=0.2, width=0.3, weight=2.5, fit_intercept=True, m=40, rank=5):
@@ -331,13 +331,13 @@ def test_the_rank_is_the_least_that_leaves_little_to_the_diagonal(rng, monkeypat
 
 def test_room_for_the_fewest_rows_is_room_enough(X, rng, monkeypatch):
     problem = classification(X, rng, 1.0)
-    for room, is_seeded in ((16, True), (15, False)):
+    for room, is_started in ((16, True), (15, False)):
         monkeypatch.setattr(seeding.LowRankStart, "memory", 4 * len(X) * room)
-        assert (seeded(StreamedGram(KERNEL, X), problem) is not None) is is_seeded
+        assert (started(StreamedGram(KERNEL, X), problem) is not None) is is_started
     monkeypatch.setattr(seeding.LowRankStart, "memory", 256 << 20)
     enough = 4 * 4 * len(X) * 16
-    assert seeded(StreamedGram(KERNEL, X, enough), problem) is not None
-    assert seeded(StreamedGram(KERNEL, X, enough - 1), problem) is None
+    assert started(StreamedGram(KERNEL, X, enough), problem) is not None
+    assert started(StreamedGram(KERNEL, X, enough - 1), problem) is None
 
 
 def test_the_way_begins_with_a_share_of_the_rows_within_bounds(X, rng, monkeypatch):
@@ -347,11 +347,11 @@ def test_the_way_begins_with_a_share_of_the_rows_within_bounds(X, rng, monkeypat
     def seen(gram, single, problem, chosen, some, is_over):
         sizes.append((len(chosen), len(some), (np.diff(some) > 0).all()))
 
-    monkeypatch.setattr(seeding, "_seed", seen)
+    monkeypatch.setattr(seeding, "_start_from", seen)
     for fewest, most in ((150, 4096), (170, 4096), (100, 120)):
         monkeypatch.setattr(seeding.LowRankStart, "fewest", fewest)
         monkeypatch.setattr(seeding.LowRankStart, "most", most)
-        seeded(StreamedGram(KERNEL, X), problem)
+        started(StreamedGram(KERNEL, X), problem)
     assert sizes == [(64, 160, True), (64, 170, True), (64, 120, True)]
 
 
@@ -386,5 +386,5 @@ def test_some_rows_stand_for_all_in_proportion_to_their_number(X, rng, monkeypat
         return of(F, diagonal, problem, weight)
 
     monkeypatch.setattr(seeding._Smooth, "of", seen)
-    seeded(StreamedGram(KERNEL, X), classification(X, rng, 1.0))
+    started(StreamedGram(KERNEL, X), classification(X, rng, 1.0))
     assert weights == [(170, 800 / 170), (800, 1.0)]

@@ -130,12 +130,12 @@ def test_rows_in_doubt_are_not_clearly_at_a_bound(X, signs, monkeypatch):
     # Of those that are where they should be, one in twenty, next to a kink, may still move.
     clear &= worst < np.quantile(worst[clear], 0.95)
     assert 0 < (~clear).sum() < 0.8 * 400
-    assert_array_equal(run._doubtful(gap), np.flatnonzero(~clear))
+    assert_array_equal(run._active(gap), np.flatnonzero(~clear))
     monkeypatch.setattr(Screening, "most_active", float((~clear).mean()))
-    assert run._doubtful(gap) is None
+    assert run._active(gap) is None
     monkeypatch.setattr(Screening, "least_rows", 400)
     assert run_of(X, problem).screening is None
-    assert run_of(X, problem)._doubtful(gap) is None
+    assert run_of(X, problem)._active(gap) is None
 
 
 @pytest.mark.parametrize(("epsilon", "least"), [(0.0, 8192), (0.1, 20_000)])
@@ -225,7 +225,7 @@ def stages(X, problem, gaps, tol=1e-3):
 
     state.values, state._improve = values, improve
     state.screening = SimpleNamespace(start=lambda: np.arange(5))
-    state._doubtful = lambda gap: np.arange(5)
+    state._active = lambda gap: np.arange(5)
     state._measured = lambda active: (values.gap, True)
     state.finish()
     return seen

@@ -25,8 +25,7 @@ Rows = NDArray[np.intp]
 # What is added to the diagonal of a matrix that rounding may leave indefinite, beside its largest
 # entry.
 JITTER = 1e-6
-# Rows of F that are summed at a time, and shares of them that are by themselves, on however many
-# threads: the same sums in the same order give the same bits.
+# Rows of F that are summed at a time.
 ROWS_AT_A_TIME = 1024
 # Entries of blocks that a thread multiplies by a matrix, or by a vector, before it takes others.
 MULTIPLIED, READ = 1 << 19, 1 << 22
@@ -117,20 +116,20 @@ def low_rank_start(
     """
     n = len(gram)
     random = np.random.default_rng(0)
-    room = min(LowRankStart.memory, gram.memory // 4) // (4 * n)
-    if room < LowRankStart.ranks[0]:
-        return None
-    chosen = random.permutation(n)[: min(LowRankStart.ranks[-1], n, room)]
     start = LowRankStart
+    room = min(start.memory, gram.memory // 4) // (4 * n)
+    if room < start.ranks[0]:
+        return None
+    chosen = random.permutation(n)[: min(start.ranks[-1], n, room)]
     count = int(np.clip(start.share * n, start.fewest, start.most))
     some = np.sort(random.permutation(n)[:count])
     try:
-        return _seed(gram, single, problem, chosen, some, is_over)
+        return _start_from(gram, single, problem, chosen, some, is_over)
     except np.linalg.LinAlgError:
         return None
 
 
-def _seed(
+def _start_from(
     gram: Gram,
     single: Gram,
     problem: MarginProblem,

@@ -192,7 +192,7 @@ class _State:
             self._gap = min(self._gap, gap.relative)
             # Where screening does not get on, all rows are active.
             is_stuck = slow > self.settings.patience
-            active = None if is_stuck else self._doubtful(gap)
+            active = None if is_stuck else self._active(gap)
             near = goal if active is None else max(goal, Screening.left_gap * gap.relative)
             tolerance = Tolerance(near, gap.scale, is_double)
         else:
@@ -206,7 +206,7 @@ class _State:
         if start is not None and start.any():
             self.values.add(np.arange(len(start)), self.problem.feasible(start))
             gap = self.values.gap
-            return Stage(0, self._doubtful(gap), Tolerance(goal, gap.scale, self._is_few))
+            return Stage(0, self._active(gap), Tolerance(goal, gap.scale, self._is_few))
         active = None if self.screening is None else self.screening.start()
         first = goal if active is None else max(goal, Screening.first_gap)
         return Stage(0, active, Tolerance(first, 0.0, self._is_few))
@@ -267,7 +267,7 @@ class _State:
                 return gap, False
         return self.values.certified(), True
 
-    def _doubtful(self, gap: Gap) -> Rows | None:
+    def _active(self, gap: Gap) -> Rows | None:
         """Return the rows that may have to move, or None for all."""
         return None if self.screening is None else self.screening.active(gap)
 
