@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
@@ -55,3 +56,21 @@ def test_cells_of_a_table_may_be_lists(cells):
     table = pd.DataFrame({"a": [1.0, 1.0, 1.0], "b": cells})
     first, second, third = row_numbers(table)
     assert first == third != second
+
+
+@pytest.mark.parametrize("of", [list, np.array], ids=["lists", "arrays"])
+def test_long_sequences_that_differ_in_the_middle_are_distinct(of):
+    one = [str(i) for i in range(1500)]
+    other = [*one[:700], "x", *one[701:]]
+    for rows in (
+        [of(one), of(other), of(one)],
+        pd.DataFrame({"words": [of(one), of(other), of(one)]}),
+        pl.DataFrame({"words": [one, other, one]}),
+    ):
+        first, second, third = row_numbers(rows)
+        assert first == third != second
+
+
+def test_lists_of_numbers_that_differ_in_the_last_digits_are_distinct():
+    first, second = row_numbers(pl.DataFrame({"v": [[0.1234567891], [0.1234567892]]}))
+    assert first != second

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.data.categories import is_missing
 from mercer.data.columns import column_values, is_table, n_rows, take_rows
+from mercer.data.distinct import as_list
 from mercer.errors import MemoryLimitError, SingularSystemError
 from mercer.gram import unheld_gram_of
 from mercer.kernels import Kernel
@@ -102,7 +103,7 @@ def _codes(values: NDArray[Any]) -> Index:
         values = np.where(np.isnat(values), np.nan, values.astype(np.int64).astype(np.float64))
     if values.dtype.kind == "O":
         numbers: dict[Any, int] = {}
-        keys = (v if isinstance(v, Hashable) else repr(v) for v in values)
+        keys = (v if isinstance(v, Hashable) else repr(as_list(v)) for v in values)
         found = [-1 if is_missing(v) else numbers.setdefault(v, len(numbers)) for v in keys]
         return np.array(found, np.intp)
     is_known = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), np.bool_)
