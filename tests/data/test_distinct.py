@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -74,3 +76,16 @@ def test_long_sequences_that_differ_in_the_middle_are_distinct(of):
 def test_lists_of_numbers_that_differ_in_the_last_digits_are_distinct():
     first, second = row_numbers(pl.DataFrame({"v": [[0.1234567891], [0.1234567892]]}))
     assert first != second
+
+
+@pytest.mark.parametrize("of", [list, lambda texts: pd.DataFrame({"t": texts})], ids=["", "table"])
+def test_one_long_text_does_not_make_the_others_as_long(of):
+    rows = of([*"ab" * 500, "y" * 50_000])
+    tracemalloc.start()
+    numbers = row_numbers(rows)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # An array of as many letters for every row takes 200 MB.
+    assert most < 5_000_000
+    assert_array_equal(numbers[:2], numbers[2:4])
+    assert len(set(numbers)) == 3

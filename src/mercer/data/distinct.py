@@ -53,7 +53,7 @@ def _keys(X: Any) -> NDArray[Any]:
     if isinstance(X, np.ndarray) or sp.issparse(X):
         return _row_hashes(X)
     if isinstance(X, list):
-        return np.array([repr(as_list(row)) for row in X])
+        return _comparable([repr(as_list(row)) for row in X])
     if is_table(X):
         columns = [_texts(np.asarray(values)) for _, values in column_values(X)]
         codes = [np.unique(values, return_inverse=True)[1] for values in columns]
@@ -64,8 +64,18 @@ def _keys(X: Any) -> NDArray[Any]:
 def _texts(values: NDArray[Any]) -> NDArray[Any]:
     """Return the cells of a column as text; some may be lists, which NumPy takes for rows."""
     if values.dtype == object and values.ndim == 1:
-        return np.array([str(as_list(value)) for value in values.tolist()])
+        return _comparable([str(as_list(value)) for value in values.tolist()])
     return values.astype(str)
+
+
+def _comparable(texts: list[str]) -> NDArray[Any]:
+    """Return texts as an array to sort.
+
+    One of NumPy's own is sorted sooner, and a long text there makes all others as long.
+    """
+    short = 64
+    is_short = max(map(len, texts), default=0) <= short
+    return np.array(texts, np.str_ if is_short else object)
 
 
 def as_list(value: Any) -> Any:
