@@ -2,12 +2,13 @@
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import FromFunction, Gaussian, KernelRidge, Linear, Match
 from mercer.data.columns import take_rows
 from mercer.solvers import RidgeProblem
-from mercer.solvers.ridge.growth import ROWS, growth, slices_of
+from mercer.solvers.ridge.growth import MOST_COLUMNS, ROWS, growth, slices_of
 
 
 def less(kernel, X, y, alpha, weights, rows):
@@ -25,7 +26,7 @@ def slow(kernel, X, y, alpha, weights=None):
     squares, known = (np.concatenate(each) for each in zip(*one, strict=True))
     unit = squares.sum() / (known + known.mean()).sum()
     sums = []
-    for slices in slices_of(X):
+    for slices in slices_of(X, y[:, None]):
         missed = [less(kernel, X, y, alpha, weights, rows) for rows in slices]
         pairs = list(zip(missed, slices, strict=True))
         errors = sum((e - squares[rows]).sum() for (e, _), rows in pairs)
@@ -98,7 +99,7 @@ def test_slices_are_values_categories_and_quantiles(rng):
             "most": [0] * 60 + [1] * 20,
         }
     )
-    x, dose, site, day, most = slices_of(X)
+    x, dose, site, day, most = slices_of(X, np.zeros((len(X), 1)))
     assert_array_equal(x, np.arange(80).reshape(8, 10))
     assert_array_equal(day, np.arange(80).reshape(8, 10))
     assert_array_equal(dose, np.arange(80).reshape(4, 20))
@@ -108,14 +109,14 @@ def test_slices_are_values_categories_and_quantiles(rng):
 
 def test_missing_numbers_are_in_no_slice():
     X = np.column_stack([np.repeat([1.0, np.nan, 3.0], 4)])
-    ((one, three),) = slices_of(X)
+    ((one, three),) = slices_of(X, np.zeros((len(X), 1)))
     assert_array_equal(one, range(4))
     assert_array_equal(three, range(8, 12))
 
 
 def test_cells_that_cannot_be_keys_are_compared_by_what_they_hold():
     X = pd.DataFrame({"parts": [["a"], ["b"]] * 4})
-    ((a, b),) = slices_of(X)
+    ((a, b),) = slices_of(X, np.zeros((len(X), 1)))
     assert_array_equal(a, [0, 2, 4, 6])
     assert_array_equal(b, [1, 3, 5, 7])
 
@@ -169,3 +170,22 @@ def test_intervals_at_categories_left_out_are_as_wide_as_categories_differ():
     # Two of eight effects are outside of all others.
     assert np.mean(covered) > 0.7
     assert max(wide) < 1.3
+
+
+def test_of_many_columns_those_are_looked_at_between_whose_slices_targets_differ_most(rng):
+    X = rng.choice([0.0, 1.0, 2.0], (200, 2 * MOST_COLUMNS))
+    y = X[:, 7] - X[:, -3]
+    found = slices_of(X, y[:, None])
+    assert len(found) == MOST_COLUMNS
+    for column in (7, -3):
+        places = [np.flatnonzero(X[:, column] == value) for value in (0.0, 1.0, 2.0)]
+        assert any(all(map(np.array_equal, slices, places)) for slices in found)
+
+
+def test_sparse_rows_have_the_factor_of_dense_ones(rng):
+    X = rng.normal(size=(80, 5)) * (rng.uniform(size=(80, 5)) < 0.4)
+    y = np.abs(X[:, 0]) + 0.1 * rng.normal(size=80)
+    problem = RidgeProblem(y[:, None], np.array([0.1]), np.ones(80), True)
+    factors = [growth(Gaussian(1.0), rows, problem, None) for rows in (X, sp.csr_matrix(X))]
+    assert factors[0] > 1.0
+    assert_allclose(factors[1], factors[0], rtol=1e-7)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.categories import is_missing
@@ -27,6 +28,9 @@ ROWS = 500
 SLICES = 8
 # The least rows of a slice, and the largest share of all.
 LEAST_ROWS, LARGEST_SHARE = 3, 0.5
+# Columns that are looked at, those between whose slices targets differ most: the largest factor of
+# very many would be that of chance, and take longer than the fit.
+MOST_COLUMNS = 50
 # Columns along which variances grow by a smaller share of the most count nothing: errors that stay
 # as they are, by chance a little larger, would be much for such a growth.
 LEAST_GROWTH = 0.05
@@ -42,7 +46,7 @@ def growth(kernel: Kernel, X: Any, problem: RidgeProblem, memory: Any) -> Array:
     and no fit is repeated. In units in which squared errors of single rows are their variances in
     the mean, the factor of a column is the sum over its slices by which squared errors grow, over
     the sum by which variances grow. That of the column with the largest is returned, and at least
-    one; it is one for rows without columns.
+    one; it is one for rows without columns, such as texts.
 
     Parameters
     ----------
@@ -65,7 +69,7 @@ def growth(kernel: Kernel, X: Any, problem: RidgeProblem, memory: Any) -> Array:
     if n > ROWS:
         some = np.sort(np.random.default_rng(0).permutation(n)[:ROWS])
         X, problem = take_rows(X, some), problem.on(some)
-    columns = list(slices_of(X))
+    columns = slices_of(X, problem.y)
     if not columns:
         return found
     try:
@@ -81,20 +85,46 @@ def growth(kernel: Kernel, X: Any, problem: RidgeProblem, memory: Any) -> Array:
     return found
 
 
-def slices_of(X: Any) -> Iterator[list[Index]]:
-    """Yield for every column of rows the places of the rows of each of its slices."""
+def slices_of(X: Any, y: Array) -> list[list[Index]]:
+    """Return for some columns of rows the places of the rows of each of its slices.
+
+    These are at most `MOST_COLUMNS`, between whose slices the means of the targets y, of shape
+    (n, targets), differ most.
+    """
+    columns = [(codes, kept) for codes, kept in map(_kept_slices, _columns(X)) if len(kept)]
+    if len(columns) > MOST_COLUMNS:
+        told = y - y.mean(axis=0)
+        told /= np.sqrt(np.maximum((told**2).sum(axis=0), np.finfo(np.float64).tiny))
+        between = [_between(codes, kept, told) for codes, kept in columns]
+        some = np.sort(np.argsort(between, kind="stable")[-MOST_COLUMNS:])
+        columns = [columns[c] for c in some]
+    return [[np.flatnonzero(codes == code) for code in kept] for codes, kept in columns]
+
+
+def _columns(X: Any) -> list[NDArray[Any]]:
+    """Return the columns of rows; of sparse ones those that are filled most; none of others."""
     if is_table(X):
-        columns = [np.asarray(values) for _, values in column_values(X)]
-    elif isinstance(X, np.ndarray) and X.ndim == 2:
-        columns = list(X.T)
-    else:
-        return
-    for values in columns:
-        codes = _codes(values)
-        count = np.bincount(codes[codes >= 0])
-        kept = np.flatnonzero((count >= LEAST_ROWS) & (count <= LARGEST_SHARE * len(codes)))
-        if len(kept):
-            yield [np.flatnonzero(codes == code) for code in kept]
+        return [np.asarray(values) for _, values in column_values(X)]
+    if sp.issparse(X):
+        X = sp.csr_array(X)
+        filled = np.bincount(X.indices, minlength=X.shape[1])
+        most = np.sort(np.argsort(-filled, kind="stable")[:MOST_COLUMNS])
+        return list(X[:, most].toarray().T)
+    return list(X.T) if isinstance(X, np.ndarray) and X.ndim == 2 else []
+
+
+def _kept_slices(values: NDArray[Any]) -> tuple[Index, Index]:
+    """Return the number of the slice of every cell, and the slices that are left out."""
+    codes = _codes(values)
+    count = np.bincount(codes[codes >= 0])
+    return codes, np.flatnonzero((count >= LEAST_ROWS) & (count <= LARGEST_SHARE * len(codes)))
+
+
+def _between(codes: Index, kept: Index, told: Array) -> float:
+    """Return the sum of squares between slices of centred targets."""
+    rows = np.flatnonzero(codes >= 0)
+    sums = np.stack([np.bincount(codes[rows], column[rows]) for column in told.T], axis=1)
+    return float((sums[kept] ** 2 / np.bincount(codes[rows])[kept, None]).sum())
 
 
 def _codes(values: NDArray[Any]) -> Index:
