@@ -86,3 +86,7 @@ def test_the_limit_that_is_said_to_be_needed_leaves_as_much_room(needed):
 def test_a_lack_is_said_of_the_limit_as_it_was_given():
     assert lacking(1_000_000_000, room_of("1GB")) == "1.21 GB but the limit is 1.00 GB"
     assert lacking(1_000_000_000, 900_000_000) == "1.00 GB but the limit is 0.9 GB"
+
+
+def test_the_share_of_all_memory_is_passed_on_as_it_is():
+    assert room_of(memory.steady_limit()) == memory.steady_limit()

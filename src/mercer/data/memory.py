@@ -97,7 +97,10 @@ def steady_limit(memory: Any = None) -> int:
     # Half, since others are there as well.
     share = 0.5
     limit, whole = _cgroup_limit(), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return int(share * (whole if limit is None else min(whole, limit)))
+    room = Room(share * (whole if limit is None else min(whole, limit)))
+    # Whoever is given it as a limit has nothing to take off for the process.
+    room.asked = int(room)
+    return room
 
 
 def left_of(memory: Any) -> Room | None:
