@@ -1,11 +1,19 @@
 """Bad input: one line that says what is wrong, where, and what to do."""
 
+import re
+import subprocess
+import sys
+
 import polars as pl
 import pytest
 
 import mercer
 from commands import PRICE, fitted, refused, run, table
 from mercer.cli.spelling import in_options
+from mercer.errors import ApproximationWarning
+from mercer.estimators.fitted import warn_of_landmarks
+from mercer.planning import Settings
+from mercer.solvers import Approximation
 
 
 def rows(target, n=30):
@@ -201,6 +209,21 @@ def test_advice_is_in_the_words_of_the_command():
     assert in_options("give memory='2GB'; raise memory=") == "give --memory 2GB; raise --memory"
 
 
+@pytest.mark.parametrize(("limit", "left"), [(7.49364, "7.494 s"), (3600.4, "3600 s")])
+def test_landmarks_for_want_of_time_are_told_with_what_the_command_can_do(limit, left):
+    found, settings = Approximation(0.01, 500, 0.0), Settings(time_limit=limit)
+    with pytest.warns(ApproximationWarning) as warned:
+        warn_of_landmarks("an exact fit to 50000 rows", settings, found, "cg")
+    said = in_options(str(warned[0].message))
+    assert f"longer than half of the {left} that --time-limit leaves, or" in said
+    assert said.endswith(
+        "; a longer --time-limit (or --memory, where that is short) allows more of them, or an "
+        "exact fit"
+    )
+    assert "solver" not in said
+    assert "n_landmarks" not in said
+
+
 @pytest.mark.parametrize("quoted", ["'time_limit'", '"raise memory= now"', "'memory=3'"])
 def test_texts_in_quotes_are_not_in_the_words_of_the_command(quoted):
     assert in_options(f"no column {quoted} in the table") == f"no column {quoted} in the table"
@@ -210,6 +233,18 @@ def test_rows_that_are_left_out_are_counted(tmp_path):
     path = tmp_path / "gaps.csv"
     path.write_text(rows(lambda i: "" if i == 3 else i / 2))
     assert "1 row without a target left out" in run("fit", path, "--target", "y").stderr
+
+
+@pytest.mark.parametrize("task", ["auto", "regression"])
+def test_a_target_of_words_is_told_as_text_and_not_by_a_cell(task, tmp_path):
+    path = tmp_path / "words.csv"
+    path.write_text(rows(lambda i: f"name {i}"))
+    line = refused("fit", path, "--target", "y", "--task", task)
+    assert (
+        "the target 'y' is text with 30 distinct values, such as 'name 0', and no numbers" in line
+    )
+    assert "give another column by --target, or use --task classification" in line
+    assert "mend" not in line
 
 
 def test_an_expression_that_is_wrong_is_said(data):
@@ -274,6 +309,45 @@ def test_a_missing_model_is_told_as_missing_data_are(data, tmp_path):
     said = "there is no such file; check its name and folder"
     assert said in refused("predict", tmp_path / "none.mercer", data)
     assert said in refused("fit", tmp_path / "none.csv", *PRICE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("fit", "none.csv", "--target", "y"), 1, "none.csv: there is no such file; check its"),
+        (("info", "none.mercer"), 1, "none.mercer: there is no such file; check its"),
+        (("explain", "none.mercer"), 1, "none.mercer: there is no such file; check its"),
+        (("report", "none.mercer"), 1, "none.mercer: there is no such file; check its"),
+        (("fit", __file__), 2, "to predict: --target COLUMN"),
+    ],
+    ids=lambda given: given[0] if isinstance(given, tuple) else "",
+)
+def test_what_is_plainly_wrong_is_told_before_anything_large_is_imported(arguments, code, said):
+    script = (
+        "import sys; from mercer.cli.main import main\n"
+        "try: main()\n"
+        "finally: print(sorted({'numpy', 'scipy', 'polars'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code
+    assert said in done.stderr
+    assert done.stdout == "[]\n"
+
+
+def test_rows_after_a_model_are_told_to_be_given_by_data(data):
+    for command in ("report", "explain"):
+        result = run(command, "m.mercer", data)
+        assert result.exit_code == 2
+        assert "unexpected extra argument" in result.stderr
+        assert "mercer report MODEL --data FILE" in result.stderr
+
+
+def test_of_an_option_that_is_misspelt_the_nearest_is_told(data):
+    result = run("fit", data, "--traget", "price")
+    assert result.exit_code == 2
+    assert re.search(r"Did you mean '?--target'?\?", result.stderr)
 
 
 def test_a_config_file_with_a_wrong_key_is_told_every_long_option(data, tmp_path):

@@ -59,5 +59,16 @@ def test_an_effect_lies_between_its_ends_also_where_moves_differ_in_size():
     effect, low, high = Change(values[:, None], moves, 1.0).effect()
     assert effect == pytest.approx(moves @ values / (moves @ moves))
     assert low <= effect <= high
-    # Half of the weight is that of the few long moves.
-    assert (low, high) == (pytest.approx(0.1), pytest.approx(3.0))
+
+
+def test_an_effect_is_between_its_ends_at_80_percent_of_the_rows(rng):
+    moves = rng.normal(size=500)
+    slopes = rng.normal(2.0, 1.0, 500)
+    _, low, high = Change((slopes * moves)[:, None], moves, 1.0).effect()
+    assert (low, high) == pytest.approx(np.quantile(slopes, [0.1, 0.9], method="inverted_cdf"))
+    assert np.mean((slopes >= low - 1e-9) & (slopes <= high + 1e-9)) == pytest.approx(0.8, abs=0.01)
+    # A few long moves are a few rows, however much they weigh in the effect.
+    moves[:20] *= 50.0
+    slopes[:20] = 9.0
+    effect, low, high = Change((slopes * moves)[:, None], moves, 1.0).effect()
+    assert low < 1.5 < 8.0 < effect == high

@@ -76,13 +76,15 @@ def test_a_plan_says_that_the_memory_of_the_machine_limits_it(by_landmarks, many
     monkeypatch.setattr("mercer.planning.landmarks.steady_limit", lambda *_: 10**8)
     assert "half of the memory of the machine" in by_landmarks.plan(Settings(), gram).reason
     by_time = by_landmarks.plan(Settings(time_limit=0.15), gram)
-    assert by_time.reason.endswith("as many as half of time_limit=0.15 is counted to allow")
+    assert by_time.reason.endswith(
+        "as many as half of the 0.15 s that time_limit leaves is counted to allow"
+    )
 
 
 def test_a_plan_says_what_limits_landmarks_that_it_has_chosen_itself(by_landmarks, many):
     gram, settings = unheld_gram_of(Gaussian(1.0), many[0]), Settings(time_limit=0.15)
     chosen = replace(settings, solver="nystrom", n_landmarks=by_landmarks.most(settings))
-    assert "half of time_limit=0.15" in by_landmarks.plan(chosen, gram).reason
+    assert "half of the 0.15 s that time_limit leaves" in by_landmarks.plan(chosen, gram).reason
     fewer = replace(chosen, n_landmarks=chosen.n_landmarks - 1)
     assert "time_limit" not in by_landmarks.plan(fewer, gram).reason
 

@@ -35,6 +35,24 @@ def test_a_class_of_nearly_all_rows_is_said():
     assert "It names the class 'well' for every test row." in found
 
 
+def test_probabilities_that_are_no_better_than_the_shares_of_classes_are_said_to_be():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 2))
+    chance = rng.permutation(np.where(np.arange(800) % 20 == 0, "ill", "well"))
+    known = np.where(X[:, 0] > 1.6, "ill", "well")
+    of_chance, of_known = (
+        " ".join(cautions(facts_of(model.fit(X[:400], y[:400]), X[400:], y[400:])))
+        for y in (chance, known)
+        for model in [mercer.KernelLogisticRegression("gaussian", 10.0)]
+    )
+    idle = "than that of the baseline: take its probabilities for no better than the share of each"
+    assert f"Its log loss is not surely better {idle}" in of_chance
+    assert "lower probability" not in of_chance
+    assert "To find more of their rows, weigh classes alike (" in of_chance
+    assert idle not in of_known
+    assert "To find more of their rows, name them from a lower probability on" in of_known
+
+
 def test_of_balanced_classes_it_says_what_probabilities_are_and_how_the_accuracy_is():
     X = np.random.default_rng(0).normal(size=(400, 2))
     y = np.where(np.arange(400) % 20 == 0, "ill", "well")

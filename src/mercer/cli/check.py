@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from mercer.cli.config import encoding_option
+from mercer.cli.config import check_there, encoding_option
 from mercer.cli.spelling import rows_of_file
 from mercer.cli.talk import told
 
@@ -44,16 +44,19 @@ def check(expression: str, data: str | None, encoding: str | None, trials: int) 
     The answer is a proof, a witness against it, or that none was found; a refuted kernel ends with
     exit code 1.
     """
-    from mercer.files.lines import SparseRows, opened_rows
-    from mercer.kernels import kernel
-    from mercer.kernels.validity.proof import Status
-
     if expression.endswith(".mercer"):
         raise click.UsageError(
             f"{expression} is the name of a model file; mercer info {expression} shows its kernel, "
             "and EXPR is a kernel such as 'gaussian(length_scale=2.0) + linear'"
         )
+    check_there(data)
+    from mercer.kernels import kernel
+
     k = kernel(expression)
+    # What reads rows takes longer to be imported than an expression to be refused.
+    from mercer.files.lines import SparseRows, opened_rows
+    from mercer.kernels.validity.proof import Status
+
     rows = None
     if data is not None:
         opened = opened_rows(data, encoding=encoding)

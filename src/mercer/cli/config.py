@@ -1,4 +1,4 @@
-"""Options that commands share: a file of options, and how the bytes of a table are text."""
+"""What commands share: a file of options, how bytes are text, and what is known of their files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,33 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+from mercer.errors import DataFileError
+
+
+class OfModel(click.Command):
+    """A command on a model file, which says where rows belong that are named after it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the arguments apart, and say how rows are given."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            # Others, of options, are of classes of their own.
+            if type(error) is not click.UsageError:
+                raise
+            raise click.UsageError(
+                f"{error.format_message()}. Rows to test a model on are given by --data: "
+                "mercer report MODEL --data FILE",
+                ctx,
+            ) from None
+
+
+def check_there(*paths: str | None) -> None:
+    """Refuse files that do not exist, before what reads them is imported, which takes seconds."""
+    for path in paths:
+        if path not in (None, "-") and not Path(str(path)).exists():
+            raise DataFileError(f"{path}: there is no such file; check its name and folder")
 
 
 def config_option(command: Callable[..., Any]) -> Callable[..., Any]:

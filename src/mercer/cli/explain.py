@@ -8,17 +8,19 @@ from typing import Any
 
 import click
 
+from mercer.cli.config import OfModel, check_there
 from mercer.cli.talk import told
 
 __all__ = ["explain"]
 
 
-@click.command()
+@click.command(cls=OfModel)
 @click.argument("model")
 @click.option("--json", "as_json", is_flag=True, help="Print all rows as JSON.")
 @told
 def explain(model: str, as_json: bool) -> None:
     """Say what the model file MODEL has learned: what matters, how much and in which direction."""
+    check_there(model)
     import mercer
 
     found = mercer.explain(mercer.load(model))

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from mercer.cli.config import config_option, encoding_option
+from mercer.cli.config import check_there, config_option, encoding_option
 from mercer.cli.spelling import rows_of_file
 from mercer.cli.talk import note, phase, told
 
@@ -118,6 +118,8 @@ def fit(
     """
     _check_usage(options)
     _check_split(options, test_data)
+    check_there(data, test_data)
+    _check_target(data, target)
     _check_memory(options["memory"])
     _keep_little(options["memory"])
     for path in (output, report):
@@ -257,6 +259,13 @@ def _check_split(options: dict[str, Any], test_data: str | None) -> None:
         raise click.UsageError("--test-data has the rows to test on; leave --test-split out")
     if options["groups"] is not None and is_timed:
         raise click.UsageError("--groups holds out whole groups, and not the last rows; give one")
+
+
+def _check_target(data: str, target: str | None) -> None:
+    """Refuse a table without a target before it is read; only svmlight says what it is."""
+    endings = (".svm", ".svmlight", ".libsvm")
+    if target is None and not data.lower().removesuffix(".gz").endswith(endings):
+        raise click.UsageError(f"say which column of {data} to predict: --target COLUMN")
 
 
 def _check_memory(memory: str | None) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from mercer import __version__
+from mercer.cli.config import check_there
 from mercer.cli.talk import pairs, quoted, told
 
 __all__ = ["engine_line", "info"]
@@ -39,6 +40,7 @@ def info(model: str | None, exact: bool, options: bool) -> None:
     """Print version, engine, threads and memory; or what is in the file MODEL."""
     if (exact or options) and model is None:
         raise click.UsageError("--exact and --options are about a model file; give MODEL")
+    check_there(model)
     if model is None:
         click.echo(pairs(_here()))
     else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -37,6 +39,18 @@ class Commands(click.Group):
             return None
         command: click.Command = getattr(import_module(f"mercer.cli.{name}"), name)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; of an option that it does not have, the nearest one is told."""
+        try:
+            return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            nearest = difflib.get_close_matches(error.option_name, error.possibilities or (), 1)
+            if not nearest:
+                raise
+            raise click.NoSuchOption(
+                error.option_name, possibilities=nearest, ctx=error.ctx
+            ) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, for which none of them is imported."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from mercer.cli.config import config_option, encoding_option
+from mercer.cli.config import check_there, config_option, encoding_option
 from mercer.cli.spelling import rows_of_file
 from mercer.cli.talk import note, phase, told
 
@@ -63,6 +63,7 @@ def predict(
     CSV on standard output unless a file is given. Rows are read, predicted and written in blocks,
     so that a table may be larger than memory; - is CSV from standard input.
     """
+    check_there(model, data)
     from mercer.cli.fitting.outside import FarRows
     from mercer.data.ranges import Unseen
     from mercer.files import load

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from mercer.cli.config import encoding_option
+from mercer.cli.config import OfModel, check_there, encoding_option
 from mercer.cli.talk import phase, told
 
 __all__ = ["report"]
 
 
-@click.command()
+@click.command(cls=OfModel)
 @click.argument("model")
 @click.option("--data", metavar="FILE", help="Rows that it was not fitted to, to test it on.")
 @click.option(
@@ -32,6 +32,7 @@ def report(
     """Write a page about the model file MODEL and, with --data, how it does on other rows."""
     if target is not None and data is None:
         raise click.UsageError("--target names a column of the rows to test on; give --data FILE")
+    check_there(model, data)
     from mercer.files import load
     from mercer.files.form import form_of
     from mercer.reports.page import Source, facts_of, page_of

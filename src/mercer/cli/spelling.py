@@ -23,6 +23,11 @@ ADVICE = (
         "match(missing='own-category')",
     ),
     (r"; or use solver='nystrom'", ""),
+    (
+        r"; use solver='\w+' to be exact, or choose n_landmarks",
+        "; a longer --time-limit (or --memory, where that is short) allows more of them, or an "
+        "exact fit",
+    ),
 )
 # Arguments by name, with their values if there are some, and texts in quotes.
 WRITTEN = re.compile(

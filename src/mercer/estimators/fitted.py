@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.listing import in_four_digits
 from mercer.errors import ApproximationWarning, ConvergenceWarning, warn_caller
 from mercer.features import LandmarkMap
 from mercer.functions import DualFunction, Function, LineFunction, PrimalFunction, in_features
@@ -119,7 +120,11 @@ def warn_of_landmarks(
         The name of a solver that is exact.
     """
     limit = settings.time_limit
-    allowed = "a minute" if limit is None else f"half of the {limit:.3g} s that time_limit leaves"
+    allowed = (
+        "a minute"
+        if limit is None
+        else f"half of the {in_four_digits(limit)} s that time_limit leaves"
+    )
     warn_caller(
         f"{instead_of} is counted to take longer than {allowed}, or more memory than allowed, so "
         f"that landmarks stand for them: {found}; use solver={exact!r} to be exact, or choose "

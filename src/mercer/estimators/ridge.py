@@ -244,7 +244,9 @@ class KernelRidge(
             Where to predict.
         return_std : bool
             Whether to return the standard deviation of f(x) + b as well, under the Gaussian
-            process with covariance k, noise of variance alpha / w and free offset.
+            process with covariance k, noise of variance alpha / w and free offset. It is that of
+            the function alone, without the noise: targets at `X` vary by more, and between which
+            numbers they lie `predict_interval` says.
         """
         X = checked_rows(self, X)
         values = self.function_(X)

@@ -24,7 +24,9 @@ TITLES = {
 
 
 # What follows a title where a change is told with its spread.
-SPREAD = "\n(effect: the mean change with its sign; from low to high: in 80 % of rows)"
+SPREAD = (
+    "\n(effect: the mean change of f with its sign; from low to high: that change in 80 % of rows)"
+)
 
 
 class Row(NamedTuple):

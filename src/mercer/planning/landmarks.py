@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer.data.blocks import LARGE
 from mercer.data.columns import n_rows
+from mercer.data.listing import in_four_digits
 from mercer.data.memory import memory_limit, steady_limit
 from mercer.data.stream import Stream
 from mercer.gram import Gram, LandmarkGram, landmark_gram, unheld_gram_of
@@ -135,7 +136,9 @@ class ByLandmarks:
             return f", as many as fit into memory={asked!r}"
         if settings.time_limit is None:
             return ""
-        return f", as many as half of time_limit={settings.time_limit:g} is counted to allow"
+        # Inside another fit, or after reading, this is less than what a user has given.
+        left = in_four_digits(settings.time_limit)
+        return f", as many as half of the {left} s that time_limit leaves is counted to allow"
 
 
 def streamed_plan(

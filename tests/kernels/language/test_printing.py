@@ -7,6 +7,7 @@ import pytest
 
 from catalogue import ARD, COMPOSITE, SIMPLE
 from mercer import KernelRidge
+from mercer.errors import KernelSyntaxError
 from mercer.kernels import (
     Bilinear,
     Gaussian,
@@ -145,6 +146,19 @@ def test_the_repr_fits_on_a_line_and_the_text_is_exact(k):
     assert len(repr(k)) <= 100
     assert "\n" not in repr(k)
     assert kernel(str(k)) == k
+
+
+@pytest.mark.parametrize("k", [SCALED, sum([SCALED] * 5, g), SCALED.on(*"abcd") * h])
+def test_a_repr_that_is_given_back_is_told_to_be_shortened(k):
+    with pytest.raises(KernelSyntaxError, match=r"shortened.*str\(k\), which is whole"):
+        kernel(repr(k))
+
+
+@pytest.mark.parametrize("text", ["gausian()", "gaussian(1.0", "gaussian.on('3 rows)...', 4) +"])
+def test_a_text_that_is_whole_is_not_told_to_be_shortened(text):
+    with pytest.raises(KernelSyntaxError) as caught:
+        kernel(text)
+    assert "shortened" not in str(caught.value)
 
 
 def test_a_kernel_of_the_user_prints_in_the_same_way():

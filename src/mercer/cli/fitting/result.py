@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer.cli.fitting.data import Job
 from mercer.cli.fitting.split import Split
+from mercer.cli.spelling import in_options
 from mercer.data.columns import n_rows
 from mercer.data.stream import Stream, some_rows
 from mercer.kernels import describe_columns
@@ -91,7 +92,7 @@ def _plan(model: Any, train: Job) -> dict[str, Any]:
         "solver": plan.solver,
         "gram": plan.gram,
         "memory": plan.memory,
-        "because": plan.reason,
+        "because": in_options(plan.reason),
     }
 
 

@@ -97,6 +97,12 @@ def _task_of_text(series: Any, known: Any, path: str, asked: str) -> tuple[bool,
     # Numbers throughout that a file has as text, such as names of sequences, are labels.
     is_number_but_few = known.len() // 2 < numbers < known.len()
     if asked == "regression" or is_number_but_few or distinct > max(MOST_CLASSES, known.len() // 2):
+        if _are_words(known):
+            raise DataFileError(
+                f"{path}: the target {name!r} is text with {distinct} distinct values, such as "
+                f"{str(known[0])!r}, and no numbers; give another column by --target, or use "
+                "--task classification"
+            )
         row, value = _first_text(series)
         many = "" if is_number_but_few else f", and {distinct} distinct values"
         raise DataFileError(
@@ -114,6 +120,15 @@ def _are_dates(series: Any, known: Any) -> bool:
         return True
     texts = known.head(LOOKED_AT).to_list() if series.dtype == pl.String else []
     return bool(texts) and are_iso_dates(texts)
+
+
+def _are_words(known: Any) -> bool:
+    """Whether most cells are words, and neither numbers in any dress nor marks for missing ones."""
+    import polars as pl
+
+    texts = known.cast(pl.String).to_frame()
+    words = int(texts.select(is_word(pl.col(known.name)).sum()).item())
+    return 2 * words > known.len()
 
 
 def _first_text(series: Any) -> tuple[int, Any]:

@@ -14,6 +14,9 @@ _ON = re.compile(rf"\.on\((?:{_QUOTED}|[^()'\"])*\)")
 # Calls with keywords, which methods such as `on` have none of.
 _ARGUMENTS = re.compile(rf"\b([a-z]\w*)\(\w+=(?:{_QUOTED}|[^()'\"])*\)")
 
+# What `brief` leaves of what it shortens, and what trees of kernels do.
+_SHORTENED = re.compile(r"\b\d+ (?:numbers|rows|columns)[\])]|\.\.\.|…")
+
 
 def brief(expression: str, line: int = 100) -> str:
     """Return the text of a kernel on one line; one that is long says what it leaves out.
@@ -30,6 +33,11 @@ def brief(expression: str, line: int = 100) -> str:
     if len(text) > line:
         text = _ARGUMENTS.sub(r"\1(...)", text)
     return text if len(text) <= line else f"{text[: line - 3]}..."
+
+
+def is_shortened(text: str) -> bool:
+    """Whether an expression has what `brief` writes in place of what it leaves out."""
+    return bool(_SHORTENED.search(re.sub(_QUOTED, "''", text)))
 
 
 def _counted(text: str, item: re.Pattern[str], words: str) -> str:

@@ -30,6 +30,7 @@ from typing import Any, TypeVar
 
 from mercer.errors import KernelSyntaxError
 from mercer.kernels.kernel import Constant, Kernel, Sum
+from mercer.kernels.language.brief import is_shortened
 from mercer.kernels.language.tokens import (
     END,
     FUNCTIONS_REFUSED,
@@ -97,7 +98,15 @@ def kernel_of_rows(text: str) -> Kernel:
 
 
 def _read(text: str, has_rows: bool) -> Kernel:
-    return _Parser(tokenize(text), has_rows).parse()
+    try:
+        return _Parser(tokenize(text), has_rows).parse()
+    except KernelSyntaxError as error:
+        if not is_shortened(text):
+            raise
+        raise KernelSyntaxError(
+            f"{error}; this text is shortened, as repr(k) is: give the kernel itself, or str(k), "
+            "which is whole"
+        ) from None
 
 
 class _Parser:

@@ -25,7 +25,7 @@ def columns(facts: Facts, remarks: Sequence[str] = ()) -> str:
     has_signs = any(not np.isnan(row.effect) for row in found.columns)
     header = ["column", "importance", ""]
     has_ends = any(not np.isnan(row.low) for row in found.columns)
-    header += ["effect"] * has_signs + ["at most rows"] * has_ends
+    header += ["effect"] * has_signs + ["in 80 % of rows"] * has_ends
     header += ["length scale"] if has_scales else []
     if facts.tests is not None and shuffled:
         header.append(f"{facts.tests.measure} when shuffled")

@@ -98,15 +98,24 @@ def _uneven_classes(tests: HeldOut) -> list[str]:
     share = float(tests.class_shares[usual])
     # The share of one class from which on naming it always looks like a good model.
     if share >= 0.9:
-        weigh = (
-            ", or weigh classes alike (class_weight='balanced', mercer fit --class-weight balanced)"
-        )
+        weigh = "weigh classes alike (class_weight='balanced', mercer fit --class-weight balanced)"
+        ways = []
+        if not _are_probabilities_idle(tests):
+            ways.append(
+                "name them from a lower probability on (predict_proba, mercer predict --proba)"
+            )
+        if not tests.machine.is_balanced:
+            ways.append(weigh)
         found.append(
             f"{share:.1%} of the rows are of the class {str(classes[usual])!r}, and so often "
             "naming it always would be right: the accuracy says little here; look at the recall "
-            "and precision of the other classes. To find more of their rows, name them from a "
-            "lower probability on (predict_proba, mercer predict --proba)"
-            f"{'' if tests.machine.is_balanced else weigh}."
+            f"and precision of the other classes. To find more of their rows, {', or '.join(ways)}."
+        )
+    if _are_probabilities_idle(tests):
+        loss = next(score for score in tests.scores if score.name == "log loss")
+        found.append(
+            f"Its log loss is {loss.verdict} than that of the baseline: take its probabilities for "
+            "no better than the share of each class."
         )
     if tests.machine.is_balanced and tests.probabilities is not None:
         found.append(
@@ -116,6 +125,16 @@ def _uneven_classes(tests: HeldOut) -> list[str]:
     if len(np.unique(tests.predicted)) == 1 and len(np.unique(tests.codes)) > 1:
         found.append(f"It names the class {str(tests.predicted[0])!r} for every test row.")
     return found
+
+
+def _are_probabilities_idle(tests: HeldOut) -> bool:
+    """Whether the shares of the classes may be as good as the probabilities.
+
+    Those of classes that weigh alike are not meant to be as frequent as the classes are.
+    """
+    return not tests.machine.is_balanced and any(
+        score.name == "log loss" and not score.beats_baseline for score in tests.scores
+    )
 
 
 def _uneven(tests: HeldOut) -> list[str]:
