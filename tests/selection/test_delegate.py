@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from mercer.data.memory import room_of
 from mercer.errors import ApproximationWarning
 from mercer.estimators.validation import checked_seed
 from mercer.kernels import Linear, Precomputed
@@ -93,7 +94,8 @@ def test_columns_that_were_seen_are_noted_on_the_model():
 def test_what_was_said_about_how_to_solve_is_kept():
     given = {"solver": "nystrom", "memory": "1GB", "n_landmarks": 7, "time_limit": 3.0}
     found = KernelRidgeCV(random_state=11, **given)._settings(Linear())
-    assert {name: getattr(found, name) for name in given} == given
+    expected = given | {"memory": room_of("1GB")}
+    assert {name: getattr(found, name) for name in given} == expected
     assert found.seed == checked_seed(11)
     assert found.landmarks == "rpcholesky"
 

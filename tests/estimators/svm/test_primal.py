@@ -222,12 +222,10 @@ def test_an_unknown_repair_is_refused(texts):
         KernelSVC(Spectrum(3), solver="primal", repair="bogus").fit(X, y)
 
 
-@pytest.mark.parametrize(
-    ("kernel", "memory"), [("linear", "45KB"), ("polynomial(degree=2)", "60KB")]
-)
-def test_features_that_do_not_fit_are_left_to_the_dual(many, rng, kernel, memory):
+@pytest.mark.parametrize("kernel", ["linear", "polynomial(degree=2)"])
+def test_features_that_do_not_fit_are_left_to_the_dual(many, rng, kernel):
     X = rng.normal(size=(500, 20))
-    model = KernelSVC(kernel, memory=memory)
+    model = KernelSVC(kernel, memory="100KB")
     assert model.plan(X).solver == "smo"
     assert isinstance(model.fit(X, X[:, 0] > 0).solver_, SMO)
 

@@ -16,6 +16,7 @@ from mercer import (
     KernelRidgeMean,
     KernelRidgeMeanClassifier,
 )
+from mercer.data.memory import room_of
 from mercer.errors import ConvergenceWarning
 from mercer.planning import logistic_part, ridge_part
 from mercer.planning.parts import Part
@@ -174,7 +175,7 @@ def test_the_time_left_is_shared_by_the_fits_and_the_rows_left_out(counted, mode
     search = SimpleNamespace(judged=SOME, X=X, y=np.zeros((120, 3)), seed=0)
     found = last._affordable(model, Run(1e5), search, 10**6)
     ((named, reader, n, columns, memory, seconds),) = counted
-    assert (named, n, columns, memory, seconds) == (kind, 10**6, 3, "1GB", left)
+    assert (named, n, columns, memory, seconds) == (kind, 10**6, 3, room_of("1GB"), left)
     assert found.rows == left
     is_mean = isinstance(model, KernelRidgeMean | KernelRidgeMeanClassifier)
     assert reader == (Gaussian(1.0) + Gaussian(2.0) if is_mean else Gaussian(1.0))
