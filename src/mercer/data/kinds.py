@@ -46,6 +46,10 @@ ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{
 MICROSECONDS = "M8[us]"
 
 
+# What a column of text holds that spells dates of ISO 8601 throughout.
+DATES_AS_TEXT = "dates as text"
+
+
 def column_kinds(X: Any) -> dict[str, Kind]:
     """Return the kind of every column of a table, in order."""
     if isinstance(X, Mapping):

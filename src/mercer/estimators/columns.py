@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.data.kinds import Kind
 from mercer.errors import IgnoredColumnsWarning, TextColumnsWarning, warn_caller
 from mercer.kernels import ColumnReport, Kernel
 
 
-def warn_of_ignored(kernel: Kernel, ignored: list[tuple[Any, Kind]]) -> None:
+def warn_of_ignored(kernel: Kernel, ignored: list[tuple[Any, str]]) -> None:
     """Name the columns that a kernel leaves out because of what they hold."""
     # Columns that a warning names.
     most_named = 10
-    held = ", ".join(f"{column!r} ({kind})" for column, kind in ignored[:most_named])
+    held = ", ".join(f"{column!r} ({what})" for column, what in ignored[:most_named])
     more = f" and {len(ignored) - most_named} more" if len(ignored) > most_named else ""
     warn_caller(
         f"{kernel!s:.80} names no columns and ignores those of kinds that it does not read: {held}"

@@ -10,10 +10,10 @@ from typing import Any, TypeVar, TypeVarTuple
 import numpy as np
 
 from mercer.data.blocks import narrow_blocks
-from mercer.data.categories import AsCategories
-from mercer.data.checks import as_matrix, refuse_mapping
-from mercer.data.columns import column_names, is_matrix, is_table, select_columns
-from mercer.data.kinds import READ, Kind, column_kinds
+from mercer.data.categories import AsCategories, is_missing
+from mercer.data.checks import LOOKED_AT, as_matrix, refuse_mapping
+from mercer.data.columns import column_names, column_values, is_matrix, is_table, select_columns
+from mercer.data.kinds import DATES_AS_TEXT, READ, Kind, are_iso_dates, column_kinds
 from mercer.kernels.kernel import After, Columns, Kernel, ScaledBy
 from mercer.kernels.maps import REFUSE, InputMap
 from mercer.kernels.params import KEPT, Parametric
@@ -232,8 +232,11 @@ def assigned(kernel: Kernel, kinds: Mapping[Any, Kind]) -> Kernel:
     return kernel if is_same else replace(kernel, **changes)
 
 
-def placed_on_columns(k: Kernel, X: Any) -> tuple[Kernel, list[tuple[Any, Kind]]]:
-    """Return a kernel on the columns that it reads, and those it leaves without being asked to."""
+def placed_on_columns(k: Kernel, X: Any) -> tuple[Kernel, list[tuple[Any, str]]]:
+    """Return a kernel on the columns that it reads, and those it leaves without being asked to.
+
+    These are told with what they hold.
+    """
     if not is_table(X) or k.is_precomputed:
         return k, []
     refuse_mapping(X)
@@ -248,7 +251,16 @@ def placed_on_columns(k: Kernel, X: Any) -> tuple[Kernel, list[tuple[Any, Kind]]
         return k, []
     placed = assigned(k, kinds)
     ignored = [] if _placed(k) else unread(placed, kinds)
-    return placed, [(column, kinds[column]) for column in ignored]
+    return placed, [(column, _held(X, column, kinds[column])) for column in ignored]
+
+
+def _held(X: Any, column: str | int, kind: Kind) -> str:
+    """Return what a column of a table holds, in words."""
+    if kind is not Kind.TEXT:
+        return str(kind)
+    ((_, values),) = column_values(select_columns(X, [column]))
+    known = (value for value in values[:LOOKED_AT] if not is_missing(value))
+    return DATES_AS_TEXT if are_iso_dates(known) else str(kind)
 
 
 def _takes_anything(kernel: Kernel) -> bool:

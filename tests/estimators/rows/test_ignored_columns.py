@@ -25,6 +25,7 @@ from mercer.kernels import (
     FromFunction,
     Gaussian,
     Match,
+    describe_columns,
 )
 from mercer.selection import KernelLogisticRegressionCV, KernelRidgeClassifier, KernelRidgeCV
 
@@ -48,6 +49,16 @@ def test_columns_that_are_ignored_are_named_in_one_warning(columns, y, table, ke
     assert len(caught) == 1
     assert "the kernel 'auto'" in str(caught[0].message)
     assert caught[0].filename == __file__
+
+
+@EACH_TABLE
+def test_text_that_spells_dates_is_called_so_where_it_is_ignored(columns, y, table):
+    days = [None, *(f"2020-01-{1 + i % 28:02d}" for i in range(59))]
+    rows = table({**columns, "day": days})
+    with pytest.warns(IgnoredColumnsWarning, match=r"'site' \(text\), 'day' \(dates as text\)"):
+        KernelRidge("gaussian").fit(rows, y)
+    described = {use.column: use.holds for use in describe_columns(rows, "gaussian")}
+    assert (described["site"], described["day"]) == ("text", "dates as text")
 
 
 @pytest.mark.parametrize(

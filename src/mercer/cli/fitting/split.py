@@ -83,8 +83,9 @@ def _of_dates(order: TimeOrder) -> str:
     why = "" if order.is_that_of_the_rows else ", for the rows are not in its order"
     column = shlex.quote(order.column or "")
     return (
-        f"column {order.column!r} has times, and rows are held out at random{why}; if new rows "
-        f"come later than these, test on the last ones by --test-split time --time {column}"
+        f"column {order.column!r} has dates or times, and rows are held out at random{why}; if "
+        "new rows come later than these, test on the last ones by --test-split time "
+        f"--time {column}"
     )
 
 

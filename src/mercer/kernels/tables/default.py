@@ -255,7 +255,7 @@ def _use(column: Column, becomes: str, reason: str, library: str = "") -> Column
     reason = "" if becomes else reason
     return ColumnUse(
         column.title,
-        str(column.kind),
+        column.holds,
         column.missing,
         column.distinct,
         becomes or f"{Role.LEFT_OUT}: {reason}",

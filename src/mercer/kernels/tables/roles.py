@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 from mercer.data.categories import coded, is_missing, titled_columns
 from mercer.data.columns import as_seconds, column_values, is_table, select_columns
 from mercer.data.dates import Dates, as_dates
-from mercer.data.kinds import Kind, are_iso_dates, column_kinds, kind_of_values
+from mercer.data.kinds import (
+    DATES_AS_TEXT,
+    Kind,
+    are_iso_dates,
+    column_kinds,
+    kind_of_values,
+)
 from mercer.kernels.tables.spelled import NOTHING, Spelled, spelled
 
 # Rows below which one repeated value already says that text is a category.
@@ -84,6 +90,12 @@ class Column:
     dates: Dates | None = None
     text_kernel: str = ""
     spelled: Spelled = NOTHING
+
+    @property
+    def holds(self) -> str:
+        """What it holds, in words."""
+        is_text = self.kind is Kind.TEXT and self.dates is not None
+        return DATES_AS_TEXT if is_text else str(self.kind)
 
 
 def columns_with_roles(X: Any) -> list[Column]:
