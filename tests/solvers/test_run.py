@@ -135,3 +135,10 @@ def test_a_context_is_entered_also_when_the_time_is_up():
     lapack._libraries.cache_clear()
     with over().limited(), pytest.raises(TimeIsUpError):
         check()
+
+
+@pytest.mark.parametrize(("limit", "said"), [(14.945231, "14.95 s"), (3600.0, "3600 s")])
+def test_a_limit_of_time_is_told_in_four_digits(limit, said):
+    run = Run(time_limit=limit)
+    run.ended_by = "time"
+    assert run.reason == f"the time limit of {said} was up; raise time_limit"

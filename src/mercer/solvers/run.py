@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.deadline import TimeIsUpError, until
+from mercer.data.listing import in_four_digits
 from mercer.solvers.checkpoint import Checkpoint, State
 
 # progress(iteration, what the certificate measures); True ends the run.
@@ -219,7 +220,7 @@ class Run:
     def reason(self) -> str:
         """Why it ended early and what to do, or nothing."""
         if self.ended_by == "time":
-            limit = "" if self.time_limit is None else f" of {self.time_limit:g} s"
+            limit = "" if self.time_limit is None else f" of {in_four_digits(self.time_limit)} s"
             return f"the time limit{limit} was up; raise time_limit"
         if self.ended_by == "interrupt":
             return "Ctrl-C ended the iteration; fit again without it"
