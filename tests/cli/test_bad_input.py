@@ -317,6 +317,7 @@ def test_a_missing_model_is_told_as_missing_data_are(data, tmp_path):
         (("fit", "none.csv", "--target", "y"), 1, "none.csv: there is no such file; check its"),
         (("info", "none.mercer"), 1, "none.mercer: there is no such file; check its"),
         (("explain", "none.mercer"), 1, "none.mercer: there is no such file; check its"),
+        (("predict", "none.mercer", __file__), 1, "none.mercer: there is no such file; check its"),
         (("report", "none.mercer"), 1, "none.mercer: there is no such file; check its"),
         (("fit", __file__), 2, "to predict: --target COLUMN"),
     ],

@@ -63,16 +63,18 @@ def predict(
     CSV on standard output unless a file is given. Rows are read, predicted and written in blocks,
     so that a table may be larger than memory; - is CSV from standard input.
     """
+    if output is not None:
+        from mercer.files.written import check_output
+
+        check_output(output)
     check_there(model, data)
     from mercer.cli.fitting.outside import FarRows
     from mercer.data.ranges import Unseen
     from mercer.files import load
     from mercer.files.form import form_of
-    from mercer.files.written import check_output, lines_writer, table_writer
+    from mercer.files.written import lines_writer, table_writer
     from mercer.functions.texts import UnknownTexts
 
-    if output is not None:
-        check_output(output)
     machine = load(model)
     _check_model(machine, model, interval, proba)
     form = form_of(machine)
