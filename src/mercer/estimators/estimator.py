@@ -225,10 +225,15 @@ class KernelMachine(KernelEstimator):
     # The plan of a fit to rows that are to be checked, with or without targets.
     _planned: Callable[[Kernel, Any, Any], Plan]
 
+    @property
+    def _room(self) -> Any:
+        """What the limit of memory leaves beside the process, None where there is no limit."""
+        return None if self.memory is None else room_of(self.memory)
+
     def _settings(self) -> Settings:
         """Return what the estimator was told about how to solve."""
         seed = None if self.random_state is None else checked_seed(self.random_state)
-        given = (self.solver, self.tol, self.max_iter, seed, room_of(self.memory), self.repair)
+        given = (self.solver, self.tol, self.max_iter, seed, self._room, self.repair)
         return Settings(*given, self.n_landmarks, self.landmarks, self.time_limit)
 
     def _fit_settings(self, kernel: Kernel, settings: Settings) -> Settings:
@@ -304,7 +309,7 @@ class KernelMachine(KernelEstimator):
                     refuse_unproved(kernel, rows.X, gram, on_sum_zero)
                 return solver, self._repaired(gram)
         except TimeIsUpError:
-            return fallback, Repair(unheld_gram_of(kernel, rows, room_of(self.memory)))
+            return fallback, Repair(unheld_gram_of(kernel, rows, self._room))
 
     def _repaired(self, gram: Gram) -> Repair:
         """Return the Gram matrix with its negative eigenvalues repaired, if that is asked for."""

@@ -60,7 +60,7 @@ def function_of(
         return LineFunction(kernel, solution.knots, solution.values, solution.level, b, dual)
     if solution.theta is not None:
         return PrimalFunction(kernel, gram.feature_columns, solution.theta, b, dual)
-    return in_features(dual, memory)
+    return dual if kernel.feature_map is None else in_features(dual, memory)
 
 
 def landmark_function(

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.checks import checked_positive
 from mercer.data.columns import take_rows
-from mercer.data.memory import room_of
 from mercer.data.stream import Stream
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.callbacks import CallbackSupportMixin
@@ -281,7 +280,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         self.classes_ = classes
         self.kernel_, self.solver_, self.solution_ = training.kernel, training.solver, solution
         X, used, gram = training.X, training.used, training.repair.gram
-        self.function_ = function_of(training.kernel, X, used, gram, expanded, room_of(self.memory))
+        self.function_ = function_of(training.kernel, X, used, gram, expanded, self._room)
         self.n_iter_ = max(solution.iterations, 1)
         self._problem_ = replace(training.problem, C=self.C, start=None)
         self._used_ = used
@@ -312,7 +311,7 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
             )
         used = np.flatnonzero(self._used_)
         rows = used_rows(self.kernel_, self.X_fit_, self._used_)
-        gram = unheld_gram_of(self.kernel_, rows, room_of(self.memory))
+        gram = unheld_gram_of(self.kernel_, rows, self._room)
         scores = np.empty((len(self._used_), self._problem_.columns))
         last = self.solution_
         scores[used] = leave_one_out_scores(gram, self._problem_, last.coefficients, last.intercept)

@@ -12,7 +12,6 @@ from sklearn.base import ClassifierMixin, clone
 
 from mercer.data.checks import checked_positive
 from mercer.data.columns import stack_rows, take_rows
-from mercer.data.memory import room_of
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.classes import (
@@ -193,12 +192,12 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         rows = X if len(used) == len(codes) else training_subset(kernel, X, used)
         signs = one_against_rest(codes[used], len(classes)) * steps[used, None]
 
-        check_passes(len(used), signs.shape[1], room_of(self.memory))
+        check_passes(len(used), signs.shape[1], self._room)
         kernel = kernel.resolved(rows, weights[used])
         share = matrix_share(self._settings(), kernel, rows, self.budget)
         gram = run.attempt(
-            lambda: gram_of(kernel, rows, room_of(self.memory), share),
-            lambda: unheld_gram_of(kernel, rows, room_of(self.memory)),
+            lambda: gram_of(kernel, rows, self._room, share),
+            lambda: unheld_gram_of(kernel, rows, self._room),
         )
         seed = checked_seed(self.random_state) or 0
         solver = Perceptron(self.max_epochs, self.shuffle, seed, self.budget)
@@ -277,9 +276,9 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         signs = one_against_rest(codes[used], len(named)) * steps[used, None]
 
         known = len(before)
-        check_passes(known + len(used), signs.shape[1], room_of(self.memory))
+        check_passes(known + len(used), signs.shape[1], self._room)
         rows = stack_rows(self.support_vectors_, new) if known else new
-        gram = gram_of(kernel, rows, room_of(self.memory), share=0.0)
+        gram = gram_of(kernel, rows, self._room, share=0.0)
         self._refuse_other(state)
         problem = PerceptronProblem(signs, state, known)
         solution = Perceptron(max_epochs=1, budget=self.budget).solve(gram, problem)
@@ -309,7 +308,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         return np.asarray(self.classes_[codes])
 
     def _settings(self) -> Settings:
-        return Settings(memory=room_of(self.memory), time_limit=self.time_limit)
+        return Settings(memory=self._room, time_limit=self.time_limit)
 
     def _fresh(self, problems: int) -> Tally | Basis:
         """Return what is known at f = 0."""

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.data.blocks import blocks_of
 from mercer.data.categories import is_missing
 from mercer.data.columns import column_values, is_table, n_rows, take_rows
-from mercer.data.memory import room_of
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.refusals import OF_FEW_ROWS, STREAMED
 from mercer.estimators.training import Training
@@ -84,7 +83,7 @@ class RidgePosterior(KernelMachine):
         self, run: Run, training: Training[RidgeProblem], landmarks: LandmarkMap
     ) -> None:
         """Store of a landmark model all its training rows, and what it misses at some left out."""
-        self._landmark_cache = LandmarkGram(landmarks, training.X, room_of(self.memory))
+        self._landmark_cache = LandmarkGram(landmarks, training.X, self._room)
         known, found = training.repair.gram.by_landmarks(), self.solution_
         if known is not None and found.theta is not None and found.solver != FEW_ROWS:
             given = (known, training.problem, found.theta, found.intercept)
@@ -229,7 +228,7 @@ class RidgePosterior(KernelMachine):
         if self.approximation_ is not None:
             gram = self._gram_by_landmarks()
             return LandmarkGram(
-                gram.landmarks, used_rows(self.kernel_, gram.X, self._used_), room_of(self.memory)
+                gram.landmarks, used_rows(self.kernel_, gram.X, self._used_), self._room
             )
         if self._is_repaired_:
             raise ValueError(
@@ -245,8 +244,8 @@ class RidgePosterior(KernelMachine):
             )
         rows = used_rows(self.kernel_, self.X_fit_, self._used_)
         if isinstance(self.function_, PrimalFunction):
-            return FeatureGram(self.kernel_, rows, room_of(self.memory))
-        return unheld_gram_of(self.kernel_, rows, room_of(self.memory))
+            return FeatureGram(self.kernel_, rows, self._room)
+        return unheld_gram_of(self.kernel_, rows, self._room)
 
     def _gram_by_landmarks(self) -> LandmarkGram:
         """Return the matrix of all training rows, which a landmark model has in memory alone."""
@@ -284,7 +283,7 @@ class RidgePosterior(KernelMachine):
         """Return the factor of posterior variances far from training rows, (targets,)."""
         if self.kernel_.is_precomputed:
             return np.ones(self._problem_.y.shape[1])
-        return growth(self.kernel_, self._training_rows(), self._problem_, room_of(self.memory))
+        return growth(self.kernel_, self._training_rows(), self._problem_, self._room)
 
     def _training_rows(self) -> Any:
         """Return the training rows in use, of landmark models too."""

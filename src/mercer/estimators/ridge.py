@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from mercer.data.columns import n_rows
-from mercer.data.memory import room_of
 from mercer.data.stream import Stream
 from mercer.errors import ConditionalKernelWarning, warn_caller
 from mercer.estimators.callbacks import CallbackSupportMixin
@@ -307,7 +306,7 @@ class KernelRidge(
         solution = carried(solution, training.repair)
         kernel, X, used, gram = training.kernel, training.X, training.used, training.repair.gram
         self.kernel_, self.solver_, self.solution_ = kernel, training.solver, solution
-        self.function_ = function_of(kernel, X, used, gram, solution, room_of(self.memory))
+        self.function_ = function_of(kernel, X, used, gram, solution, self._room)
         self.n_iter_ = max(solution.iterations, 1)
         self._problem_, self._used_, self._target_shape_ = training.problem, used, shape
         self._is_repaired_ = training.repair.is_changed

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.memory import room_of
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.fitted import approximation_of, carried, landmark_function
@@ -286,7 +285,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         # A problem that time cut off before its first step has none.
         is_partial = len(weights) < len(solutions)
         if is_large or is_partial or not np.any(weights):
-            return in_features(dual, room_of(self.memory))
+            return dual if dual.kernel.feature_map is None else in_features(dual, self._room)
         c, columns = np.hstack(weights), gram.feature_columns
         if columns is not None:
             used = c.any(axis=1)

@@ -91,3 +91,9 @@ def group_numbers(groups: Any, n: int) -> Sample:
 
 def _gaps(labels: NDArray[Any]) -> NDArray[np.bool_]:
     return np.array([is_missing(label) for label in labels], bool)
+
+
+def vary_alike(y: Array, few: Sample, sample: Sample) -> bool:
+    """Whether few rows vary in every target that a sample does: they may lack a rare class."""
+    varies = [np.ptp(y[rows], axis=0) > 0.0 for rows in (few, sample)]
+    return bool((varies[0] | ~varies[1]).all())

@@ -28,7 +28,7 @@ from mercer.native.lapack import one_blas_thread
 from mercer.native.threads import in_pool
 from mercer.selection.automatic.board import Candidate, Judged, Leaderboard, Recipe, simplest_first
 from mercer.selection.automatic.kernels import Start, at_widths, in_family, starts
-from mercer.selection.automatic.left_out import group_numbers, left_out, wrong_share
+from mercer.selection.automatic.left_out import group_numbers, left_out, vary_alike, wrong_share
 from mercer.selection.automatic.mean import with_mean
 from mercer.selection.automatic.pool import pool_of
 from mercer.selection.automatic.sums import DIGITS, recipes, to_learn_on, together, weighted_sum
@@ -365,7 +365,7 @@ class KernelSearch:
         least = self.least_ridge * _unit(kernel, rows)
         alphas = np.unique([max(alpha * factor, least) for factor in factors])
         few = self.sample(self.first_rows)
-        if len(alphas) > 1 and len(sample) > len(few) and self._varies_alike(few, sample):
+        if len(alphas) > 1 and len(sample) > len(few) and vary_alike(self.y, few, sample):
             # Which ridge is the best a few rows tell as well, in a tenth of the time.
             alphas = np.array([self._judged(kernel, factors, alpha, few).alpha])
         groups = None if self.groups is None else self.groups[sample]
@@ -373,11 +373,6 @@ class KernelSearch:
         best = int(np.argmin((w[:, None, None] * missed**2).sum(axis=(0, 2))))
         squares, score = self._scored(sample, missed[:, best])
         return Judged(kernel, float(alphas[best]), squares, score, missed[:, best])
-
-    def _varies_alike(self, few: Sample, sample: Sample) -> bool:
-        """Whether few rows vary in every target that a sample does: they may lack a rare class."""
-        varies = [np.ptp(self.y[rows], axis=0) > 0.0 for rows in (few, sample)]
-        return bool((varies[0] | ~varies[1]).all())
 
     def _scored(self, sample: Sample, missed: Array) -> tuple[Array, float]:
         """Return the squared error of every row of a sample, and the score of a leaderboard."""

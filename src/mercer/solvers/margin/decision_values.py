@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,3 +177,9 @@ class Values:
     def _largest(self, a: Array) -> float:
         """Return what no value of K a exceeds, as no entry exceeds the largest of the diagonal."""
         return float(np.abs(a).sum() * np.abs(self.gram.diagonal()).max())
+
+
+def write_rows(gram: Gram, most: int, index: NDArray[np.int64], out: NDArray[Any]) -> None:
+    """Write some rows, at most so many at a time, which are there twice for a moment."""
+    for start in range(0, len(index), most):
+        out[start : start + most] = gram.rows(index[start : start + most])

@@ -16,7 +16,7 @@ from mercer.native.lapack import one_blas_thread
 from mercer.native.smo import Effort, SolverState, minimise
 from mercer.solvers.contract import Solution
 from mercer.solvers.margin.active_set import NewtonStep, polished
-from mercer.solvers.margin.decision_values import Values
+from mercer.solvers.margin.decision_values import Values, write_rows
 from mercer.solvers.margin.interior import interior_point, pivoted_factor
 from mercer.solvers.margin.problem import Gap, MarginProblem, MarginSolver
 from mercer.solvers.margin.screening import Screening
@@ -344,7 +344,7 @@ class _State:
             K = gram.dense()
         else:
             most_entries = min(LARGE, self.settings.block_share * gram.memory / itemsize)
-            K = partial(_write_rows, gram, max(1, int(most_entries) // n))
+            K = partial(write_rows, gram, max(1, int(most_entries) // n))
         capacity, together = 0, self.settings.working_set or (256 if index is None else 128)
         if index is not None or not isinstance(K, np.ndarray):
             # Rows that are asked for, or packed out of a larger matrix, are kept.
@@ -396,9 +396,3 @@ class _State:
             return bool(run.progress and run.progress(before + rounds, gap)) or bool(run.ended_by)
 
         return report
-
-
-def _write_rows(gram: Gram, most: int, index: NDArray[np.int64], out: NDArray[Any]) -> None:
-    """Write some rows, at most so many at a time, which are there twice for a moment."""
-    for start in range(0, len(index), most):
-        out[start : start + most] = gram.rows(index[start : start + most])
