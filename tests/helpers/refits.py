@@ -17,7 +17,7 @@ def take(X, index, pairwise):
 def refitted(model, X, y, weights, splits, pairwise=False):
     """The default score of every candidate, by fitting each of them again without each fold.
 
-    It is the mean of the scores of the folds; rows left out one by one are scored together.
+    It is minus the weighted mean of the squared errors of all held-out rows.
     """
     scores = []
     for params in model.cv_results_["params"]:
@@ -28,9 +28,7 @@ def refitted(model, X, y, weights, splits, pairwise=False):
             error = y[test] - fitted.predict(take(X, (test, train), pairwise))
             losses.append(weights[test] @ error**2)
             sums.append(weights[test].sum())
-        is_single = all(len(test) == 1 for _, test in splits)
-        means = np.sum(losses) / np.sum(sums) if is_single else np.divide(losses, sums)
-        scores.append(-np.mean(means))
+        scores.append(-np.sum(losses) / np.sum(sums))
     return scores
 
 

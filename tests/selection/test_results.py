@@ -183,3 +183,12 @@ def test_kernels_are_listed_in_three_digits():
     listed = Candidates.of(table([one]))
     assert "length_scale=1.23)" in str(listed)
     assert listed[0].kernel == Gaussian(1.23456)
+
+
+def test_folds_count_by_their_shares_in_means_and_deviations():
+    scores = [np.array([[[0.0, 4.0]], [[3.0, 1.0]]])]
+    given = ([Linear()], [np.array([1.0, 2.0])], scores, 10, [0, 1])
+    columns = table([Round(*given, shares=np.array([30.0, 10.0]))])
+    assert columns["mean_test_score"].tolist() == [1.0, 2.5]
+    np.testing.assert_allclose(columns["std_test_score"], np.sqrt([3.0, 0.75]))
+    assert table([Round(*given)])["mean_test_score"].tolist() == [2.0, 2.0]

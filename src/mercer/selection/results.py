@@ -38,6 +38,8 @@ class Round:
     units : array of shape (columns,), optional
         What the scores of every column are counted in the squares of; one by default. Squares of
         errors of 1e-170 are no numbers, and are compared all the same.
+    shares : array of shape (folds,), optional
+        What every fold counts in the mean of its scores; by default all count the same.
     """
 
     kernels: Sequence[Kernel]
@@ -47,11 +49,12 @@ class Round:
     folds: Sequence[int] | None
     is_cut: bool = False
     units: Array | None = None
+    shares: Array | None = None
 
     @property
     def means(self) -> list[Array]:
         """The means of the scores over the folds, of shape (alphas, columns), in their units."""
-        return [scores.mean(axis=2) for scores in self.scores]
+        return [np.average(scores, axis=2, weights=self.shares) for scores in self.scores]
 
     @property
     def best_kernel(self) -> int:
@@ -169,7 +172,9 @@ def _by_fold(rounds: Sequence[Round]) -> dict[str, Any]:
         start, end = end, end + len(r)
         part = np.concatenate([r.averaged(s.swapaxes(1, 2)) for s in r.scores])
         scores[start:end, folds] = r.as_numbers(part)
-        deviations[start:end] = r.as_numbers(part.std(axis=1))
+        middle = np.average(part, axis=1, weights=r.shares, keepdims=True)
+        spread = np.sqrt(np.average((part - middle) ** 2, axis=1, weights=r.shares))
+        deviations[start:end] = r.as_numbers(spread)
     columns: dict[str, Any] = {f"split{i}_test_score": s for i, s in enumerate(scores.T)}
     return columns | {"std_test_score": deviations}
 

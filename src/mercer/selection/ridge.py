@@ -59,7 +59,8 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         A scorer of scikit-learn, called with held-out predictions, and with their weights if it
         takes them: for every fold, the mean of which is the score, as `GridSearchCV` does; for
         ``"loo"`` once with those of all rows. By default minus the weighted mean of the squared
-        errors, averaged over the targets; for ``"gcv"`` minus n ||a||^2 / (tr B)^2.
+        errors over all held-out rows, in whichever fold they are, averaged over the targets; for
+        ``"gcv"`` minus n ||a||^2 / (tr B)^2.
     fit_intercept : bool
         Whether there is an offset b. Without it `AdditiveChi2` and what is made of it are refused.
     alpha_per_target : bool

@@ -206,7 +206,16 @@ class Search:
         scores = self.scored(kernels, [share * a for a in alphas])
         folds = None if self.splits is None else self.splits.scored_folds
         is_cut = bool(self.run.ended_by)
-        return Round(kernels, alphas, scores, len(self), folds, is_cut, self._units_of_scores)
+        return Round(
+            kernels, alphas, scores, len(self), folds, is_cut, self._units_of_scores, self._shares
+        )
+
+    @property
+    def _shares(self) -> Array | None:
+        """What every fold counts: losses are of all held-out rows, and scores are averaged."""
+        if self.splits is None or self.scores.scorer is not None:
+            return None
+        return self.splits.shares(self.weights)
 
     @property
     def _units_of_scores(self) -> Array | None:

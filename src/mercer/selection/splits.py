@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import LeaveOneOut, check_cv
 
+Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
@@ -70,6 +71,12 @@ class Splits:
         if self.pairs is None or self.is_pooled:
             return None
         return range(len(self.pairs)) if self.numbers is None else self.numbers
+
+    def shares(self, weights: Array) -> Array | None:
+        """Return the weight of the test rows of every fold, None where all are scored together."""
+        if self.scored_folds is None:
+            return None
+        return np.array([weights[test].sum() for _, test in self.pairs or ()])
 
     @property
     def sizes(self) -> Rows:

@@ -1,4 +1,4 @@
-"""Scores of folds: one for each, whose mean is compared, as GridSearchCV of scikit-learn does."""
+"""Scores of folds: losses of all held-out rows, or one score for each fold, as of GridSearchCV."""
 
 import numpy as np
 import pytest
@@ -17,6 +17,7 @@ from sklearn.model_selection import (
 from mercer.estimators import KernelLogisticRegression, KernelRidge
 from mercer.kernels import Gaussian, Linear
 from mercer.selection import KernelLogisticRegressionCV, KernelRidgeCV
+from refits import refitted
 
 ALPHAS = [1e-3, 0.1, 10.0]
 KERNELS = [Gaussian(0.7), Linear()]
@@ -49,20 +50,56 @@ def searched(model, parameter, values, X, y, weights, groups, cv, scoring):
 
 
 @pytest.mark.parametrize("cv", FOLDS.values(), ids=FOLDS)
-@pytest.mark.parametrize("scoring", [None, "r2", "neg_root_mean_squared_error"])
+@pytest.mark.parametrize("scoring", ["neg_mean_squared_error", "neg_root_mean_squared_error", "r2"])
 @pytest.mark.parametrize("is_weighted", [False, True], ids=["", "weighted"])
 def test_ridges_are_scored_as_grid_search_does(X, y, weights, cv, scoring, is_weighted):
     groups = np.minimum(np.arange(len(y)) // 4, 8) if isinstance(cv, GroupKFold) else None
     w = weights if is_weighted else None
     ours = KernelRidgeCV(KERNELS, ALPHAS, cv=cv, scoring=scoring).fit(X, y, w, groups=groups)
-    name = scoring or "neg_mean_squared_error"
-    theirs, order = searched(KernelRidge(), "alpha", ALPHAS, X, y, w, groups, cv, name)
+    theirs, order = searched(KernelRidge(), "alpha", ALPHAS, X, y, w, groups, cv, scoring)
     for column in theirs.cv_results_:
         if column.endswith("test_score") and not column.startswith("rank"):
             expected = theirs.cv_results_[column][order]
             assert_allclose(ours.cv_results_[column], expected, rtol=1e-6, atol=1e-12)
     assert ours.best_params_ == theirs.best_params_
     assert_allclose(ours.best_score_, theirs.best_score_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("cv", FOLDS.values(), ids=FOLDS)
+@pytest.mark.parametrize("is_weighted", [False, True], ids=["", "weighted"])
+def test_by_default_the_score_is_the_loss_of_all_held_out_rows_of_folds_of_any_size(
+    X, y, weights, cv, is_weighted
+):
+    groups = np.minimum(np.arange(len(y)) // 4, 8) if isinstance(cv, GroupKFold) else None
+    w = weights if is_weighted else np.ones(len(y))
+    pairs = list(cv.split(X, y, groups))
+    model = KernelRidgeCV(KERNELS, ALPHAS, cv=cv).fit(X, y, w, groups=groups)
+    expected = refitted(model, X, y, w, pairs)
+    assert_allclose(model.cv_results_["mean_test_score"], expected, rtol=1e-6)
+    assert_allclose(model.best_score_, max(expected), rtol=1e-6)
+
+
+@pytest.mark.parametrize("is_weighted", [False, True], ids=["", "weighted"])
+def test_by_default_the_log_loss_is_that_of_all_held_out_rows_of_folds_of_any_size(
+    X, y, weights, is_weighted
+):
+    labels = (y > np.median(y)).astype(int)
+    w = weights if is_weighted else np.ones(len(y))
+    used = np.flatnonzero(w > 0.0)
+    # One fold of five rows beside one of all others.
+    few = np.concatenate([used[labels[used] == 0][:3], used[labels[used] == 1][:2]])
+    many = np.setdiff1d(np.arange(len(y)), few)
+    pairs = [(many, few), (many[::2], many[1::2])]
+    model = KernelLogisticRegressionCV(Gaussian(0.7), [1.0], cv=pairs).fit(X, labels, w)
+    losses, tested = [], np.concatenate([test for _, test in pairs])
+    for train, test in pairs:
+        fit = KernelLogisticRegression(Gaussian(0.7), 1.0, tol=1e-8)
+        said = fit.fit(X[train], labels[train], w[train]).predict_proba(X[test])
+        losses.append(-np.log(said[np.arange(len(test)), labels[test]]))
+    expected = -np.average(np.concatenate(losses), weights=w[tested])
+    assert_allclose(model.best_score_, expected, rtol=1e-2)
+    by_fold = [np.average(each, weights=w[t]) for each, (_, t) in zip(losses, pairs, strict=True)]
+    assert abs(np.mean(by_fold) + expected) > 0.03 * abs(expected)
 
 
 @pytest.mark.parametrize("scoring", ["neg_log_loss", "accuracy", "roc_auc"])

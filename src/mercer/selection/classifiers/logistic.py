@@ -52,7 +52,7 @@ class KernelLogisticRegressionCV(ChosenClassifier):
         A scorer of scikit-learn, called once with the left-out predictions of all rows, and with
         their weights, those of their classes included, if it takes them; of folds each is scored,
         and the mean compared, as `GridSearchCV` does. By default minus the weighted mean of the
-        log loss.
+        log loss over all held-out rows, in whichever fold they are.
     class_weight : None, dict or "balanced"
         Factors of the weights of the classes, in fitting and in scoring.
     fit_intercept : bool

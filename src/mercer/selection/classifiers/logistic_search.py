@@ -258,7 +258,16 @@ class LogisticSearch:
                 back = np.argsort(ascending[: len(scores)])
                 tried.append((kernel, values[ascending[back]], scores[back]))
         done, ended, found = zip(*tried, strict=True)
-        return Round(done, ended, found, self._n_trained, self.splits.scored_folds, is_cut)
+        return Round(
+            done,
+            ended,
+            found,
+            self._n_trained,
+            self.splits.scored_folds,
+            is_cut,
+            # The log loss is that of all held-out rows; scores of a scorer are averaged over folds.
+            shares=self.splits.shares(self.problem.weights) if self.scores.scorer is None else None,
+        )
 
     def _grams(self, kernels: Sequence[Kernel]) -> Iterable[Gram]:
         """Return the Gram matrices of kernels, by landmarks or on rows whose views they share."""
