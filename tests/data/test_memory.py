@@ -8,6 +8,7 @@ from mercer.data.memory import (
     OWN,
     Room,
     lacking,
+    least_limit,
     left_of,
     memory_limit,
     resident_bytes,
@@ -86,6 +87,8 @@ def test_the_limit_that_is_said_to_be_needed_leaves_as_much_room(needed):
 def test_a_lack_is_said_of_the_limit_as_it_was_given():
     assert lacking(1_000_000_000, room_of("1GB")) == "1.21 GB but the limit is 1.00 GB"
     assert lacking(1_000_000_000, 900_000_000) == "1.00 GB but the limit is 0.9 GB"
+    assert least_limit(1_000_000_000, room_of("1GB")) == 1_000_000_000 + OWN
+    assert least_limit(1_000_000_000, 900_000_000) == 1_000_000_000
 
 
 def test_the_share_of_all_memory_is_passed_on_as_it_is():

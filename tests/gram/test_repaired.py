@@ -87,3 +87,10 @@ def test_a_proved_kernel_needs_no_eigenvalues(points):
 def test_an_unknown_repair_is_refused(K):
     with pytest.raises(ValueError, match="must be None or one of 'clip', 'flip', 'shift', got 'x'"):
         repair_of(PrecomputedGram(K), "x")
+
+
+def test_a_limit_too_small_for_eigenvalues_is_named_as_it_was_given(K):
+    gram = PrecomputedGram(K, memory="20KB")
+    told = r"3 dense matrices of 30 x 30 .* need 0\.0216 MB but the limit is 0\.02 MB"
+    with pytest.raises(MemoryLimitError, match=told):
+        repair_of(gram, "clip")

@@ -46,11 +46,18 @@ def room_of(memory: Any) -> Any:
 
 def lacking(needed: float, limit: int) -> str:
     """Return in words that so many bytes are more than a limit, or than what is left of one."""
-    if isinstance(limit, Room):
-        whole = memory_limit(limit.asked)
-        needed += max(whole - limit, OWN if needed > FOR_WORK else 0)
-        limit = whole
-    return f"{gigabytes(needed)} but the limit is {gigabytes(limit)}"
+    whole = memory_limit(limit.asked) if isinstance(limit, Room) else limit
+    return f"{gigabytes(least_limit(needed, limit))} but the limit is {gigabytes(whole)}"
+
+
+def least_limit(needed: float, limit: int) -> float:
+    """Return the least limit with room for so many bytes, where this one is short of them.
+
+    It is one for all that the limit was given for, of which the process may take a part.
+    """
+    if not isinstance(limit, Room):
+        return needed
+    return needed + max(memory_limit(limit.asked) - limit, OWN if needed > FOR_WORK else 0)
 
 
 def available_bytes() -> int:

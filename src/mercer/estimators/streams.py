@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from mercer.data.checks import as_floats, check_finite, check_not_infinite
 from mercer.data.columns import select_columns
-from mercer.data.memory import gigabytes, memory_limit, room_of
+from mercer.data.memory import lacking, memory_limit, room_of
 from mercer.data.stream import Stream, opened, stream_of
 from mercer.data.stream.sources import ArraySource
 from mercer.errors import MemoryLimitError
@@ -76,9 +76,8 @@ def rows_in_memory(X: Any, memory: Any, who: str, instead: str = "") -> Any:
         return X
     if X.nbytes > SHARE * limit:
         raise MemoryLimitError(
-            f"{who} needs all rows in memory, and those of {X.source.name} take "
-            f"{gigabytes(X.nbytes)}, more than {SHARE:.0%} of the limit of {gigabytes(limit)}; "
-            f"{instead}raise memory="
+            f"{who} needs all rows in memory, and those of {X.source.name} with room to work need "
+            f"{lacking(X.nbytes / SHARE, limit)}; {instead}raise memory="
         )
     return X.collected()
 

@@ -325,12 +325,14 @@ def positions(index: Index, n: int) -> NDArray[np.intp]:
     return np.atleast_1d(np.arange(n)[index])
 
 
-def check_fits(shape: tuple[int, int], dtype: Any, limit: int) -> None:
-    """Refuse a matrix of more bytes than the limit, before it is allocated."""
-    needed = shape[0] * shape[1] * np.dtype(dtype).itemsize
+def check_fits(shape: tuple[int, int], dtype: Any, limit: int, copies: int = 1) -> None:
+    """Refuse a matrix, or several at once, of more bytes than the limit, before it is allocated."""
+    needed = copies * shape[0] * shape[1] * np.dtype(dtype).itemsize
     if needed > limit:
+        of = f"{shape[0]} x {shape[1]} {np.dtype(dtype)} entries"
+        what = f"a dense matrix of {of} needs"
         raise MemoryLimitError(
-            f"a dense matrix of {shape[0]} x {shape[1]} {np.dtype(dtype)} entries needs "
+            f"{what if copies == 1 else f'{copies} dense matrices of {of} need'} "
             f"{lacking(needed, limit)}; raise memory=, use fewer rows, or use products with the "
             "streamed operator, which store nothing of that size"
         )

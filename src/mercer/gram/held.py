@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import PANEL, row_blocks
-from mercer.data.memory import gigabytes, lacking
+from mercer.data.memory import gigabytes, lacking, least_limit
 from mercer.data.stream import part_of
 from mercer.errors import MemoryLimitError
 from mercer.features import LandmarkMap
@@ -197,7 +197,8 @@ def fits_features(gram: LandmarkGram, dtype: Any) -> bool:
 def _too_large(gram: LandmarkGram, dtype: Any) -> MemoryLimitError:
     n, m, each = len(gram), gram.landmarks.n_features, len(gram) * np.dtype(dtype).itemsize
     most = gram.memory // each
-    fewer = f", or use n_landmarks={most}" if most else f" to {gigabytes(each)} for one landmark"
+    one = gigabytes(least_limit(each, gram.memory))
+    fewer = f", or use n_landmarks={most}" if most else f" to {one} for one landmark"
     return MemoryLimitError(
         f"the features of {n} rows by {m} landmarks need "
         f"{lacking(m * each, gram.memory)}; raise memory={fewer}"

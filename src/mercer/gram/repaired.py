@@ -101,7 +101,7 @@ def repair_of(gram: Gram, how: str | None) -> Repair:
     if how is None or gram.is_proved:
         return Repair(gram)
     # Beside the matrix LAPACK works in two more of its size.
-    check_fits(gram.shape, np.float64, gram.memory // 3)
+    check_fits(gram.shape, np.float64, gram.memory, copies=3)
     s, U = eigh(gram.fresh().T)
     below = s < -10 * len(s) * np.finfo(gram.dtype).eps * np.abs(s).max()
     if not below.any():

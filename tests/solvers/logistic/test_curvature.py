@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from mercer.data.memory import gigabytes
 from mercer.errors import MemoryLimitError
 from mercer.gram import DenseGram, PrecomputedGram, StreamedGram
 from mercer.kernels import Gaussian
@@ -172,5 +173,6 @@ def test_factors_take_a_matrix_for_every_class_and_two_more(rng, columns, matric
     X = rng.normal(size=(N, 2))
     enough = matrices * 8 * N * N
     FactoredCurvature(DenseGram.of(StreamedGram(Gaussian(1.0), X, memory=enough)), columns)
-    with pytest.raises(MemoryLimitError):
+    told = rf"need.? {gigabytes(enough)} but the limit is {gigabytes(enough - 1)}"
+    with pytest.raises(MemoryLimitError, match=told):
         FactoredCurvature(DenseGram.of(StreamedGram(Gaussian(1.0), X, memory=enough - 1)), columns)

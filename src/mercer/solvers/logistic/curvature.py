@@ -187,9 +187,8 @@ class FactoredCurvature:
     def __init__(self, gram: Gram, columns: int) -> None:
         self._gram = gram
         # Several classes need an array for u'B^-1 u, and one to work in.
-        check_fits(
-            gram.shape, np.float64, gram.memory // (columns if columns == 1 else columns + 2)
-        )
+        copies = columns if columns == 1 else columns + 2
+        check_fits(gram.shape, np.float64, gram.memory, copies)
         self._factors = [TwoTriangles(gram.fresh()) for _ in range(columns)]
         if not self._factors[0].is_finite():
             raise not_finite()

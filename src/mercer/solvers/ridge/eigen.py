@@ -96,7 +96,7 @@ class Spectrum:
         """Return the spectrum of a Gram matrix with positive weights."""
         roots = np.sqrt(weights)
         # Beside the matrix LAPACK works in two more of its size.
-        check_fits(gram.shape, np.float64, gram.memory // 3)
+        check_fits(gram.shape, np.float64, gram.memory, copies=3)
         K = gram.fresh()
         if not np.isfinite(K).all():
             raise not_finite()

@@ -140,7 +140,7 @@ class _Factors:
     def normal(self) -> Array:
         p = self.design.shape[1]
         # Beside it there is a factor of the same size.
-        check_fits((p, p), np.float64, self.memory // 2)
+        check_fits((p, p), np.float64, self.memory, copies=2)
         return self.design.normal()
 
     @cached_property
@@ -222,7 +222,7 @@ class SingularValues(NamedTuple):
     def of(cls, design: Design, D: Array, memory: int) -> SingularValues:
         """Return the decomposition."""
         # Phi, U and what LAPACK works in are of one size.
-        check_fits(design.shape, np.float64, memory // 3)
+        check_fits(design.shape, np.float64, memory, copies=3)
         # Centred again: the smallest singular vectors would take up what rounding left of means.
         Phi = design.centred(design.dense()) / D
         U, s, Vt = svd(Phi)
