@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 
@@ -69,6 +70,41 @@ def test_info_is_brief_about_numbers_that_are_taken_from_rows_and_exact_if_asked
         assert str(mercer.load(kernel)) in exact
         assert "knots=" in exact
     assert run("info", "--exact").exit_code == 2
+
+
+def test_info_calls_a_model_by_one_name_and_says_in_words_what_it_is(data, tmp_path):
+    path = tmp_path / "m.mercer"
+    names = {
+        ("--alpha", "1"): "KernelRidge, a kernel ridge regression",
+        ("--kernel", "linear.on(age)"): "KernelRidgeCV, which has chosen a kernel ridge regression",
+        ("--time-limit", "3"): "KernelRegressor, which has chosen a ",
+    }
+    for options, name in names.items():
+        fitted(data, *PRICE, *options, "-o", path)
+        said = run("info", path).stdout
+        assert re.search(rf"^model +{name}", said, re.MULTILINE)
+        assert len(re.findall(r"Kernel[A-Z]\w+", said)) == 1
+        assert type(mercer.load(path)).__name__ == name.split(",")[0]
+
+
+def test_info_has_a_line_for_each_term_of_a_long_kernel_and_counts_its_lists(tmp_path):
+    path, random = tmp_path / "m.mercer", np.random.default_rng(0)
+    columns = [f"column_{i}" for i in range(30)]
+    X = pl.DataFrame(random.normal(size=(60, 30)), columns)
+    scales = random.uniform(0.1, 9.0, 30).round(3).tolist()
+    k = mercer.Matern32(tuple(scales)).on(*columns) + mercer.Gaussian(2.0).on("column_0")
+    mercer.save(mercer.KernelRidge(k).fit(X, X["column_0"]), path)
+    result = run("info", path)
+    lines = result.stdout.splitlines()
+    (first,) = (i for i, line in enumerate(lines) if line.startswith("kernel "))
+    assert lines[first].split(maxsplit=1)[1] == "matern32(length_scale=[30 numbers]).on(30 columns)"
+    assert lines[first + 1].strip() == "+ gaussian(length_scale=2.0).on(column_0)"
+    assert "--exact or --json writes them out" in result.stderr
+    assert str(k) in run("info", path, "--exact").stdout
+    found = json.loads(run("info", path, "--json").stdout)
+    assert mercer.kernel(found["kernel"]) == k
+    assert json.loads(run("info", "--json").stdout)["mercer"] == mercer.__version__
+    assert run("info", path, "--json", "--options").exit_code == 2
 
 
 def test_an_unknown_command_is_wrong_usage():

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from mercer import __version__
 from mercer.cli.config import check_there
-from mercer.cli.talk import pairs, quoted, told
+from mercer.cli.talk import note, pairs, quoted, told
 
 __all__ = ["engine_line", "info"]
 
-# The models that `mercer fit` makes.
-FITTED = (
-    "KernelRidge",
-    "KernelRidgeMean",
-    "KernelRidgeClassifier",
-    "KernelRidgeMeanClassifier",
-    "KernelLogisticRegression",
-)
+# The models that `mercer fit` makes, and others, in plain words.
+FITTED = {
+    "KernelRidge": "a kernel ridge regression",
+    "KernelRidgeMean": "a mean of kernel ridge regressions",
+    "KernelRidgeClassifier": "a kernel ridge classification",
+    "KernelRidgeMeanClassifier": "a mean of kernel ridge classifications",
+    "KernelLogisticRegression": "a kernel logistic regression",
+}
+OTHERS = {
+    "KernelSVC": "a support vector machine",
+    "KernelSVR": "a support vector regression",
+    "KernelPerceptron": "a kernel perceptron",
+    "KernelPCA": "principal components of a kernel",
+}
 
 
 @click.command()
@@ -35,20 +41,56 @@ FITTED = (
     is_flag=True,
     help="Print the kernel and its penalty as a file for mercer fit DATA --config FILE.",
 )
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
 @told
-def info(model: str | None, exact: bool, options: bool) -> None:
+def info(model: str | None, exact: bool, options: bool, as_json: bool) -> None:
     """Print version, engine, threads and memory; or what is in the file MODEL."""
     if (exact or options) and model is None:
         raise click.UsageError("--exact and --options are about a model file; give MODEL")
+    if options and as_json:
+        raise click.UsageError("--options prints TOML and --json prints JSON; give one of them")
     check_there(model)
-    if model is None:
-        click.echo(pairs(_here()))
-    else:
-        click.echo(_options(model, exact) if options else pairs(_inside(model, exact)))
+    if options and model is not None:
+        click.echo(_options(model, exact))
+        return
+    found = _here() if model is None else _inside(model, exact)
+    if as_json:
+        click.echo(json.dumps({label: str(value) for label, value in found.items()}))
+        return
+    if exact:
+        click.echo(pairs(found))
+        return
+    from mercer.kernels.language.brief import is_shortened
+
+    kernels = {label: v.in_terms for label, v in found.items() if isinstance(v, Compared)}
+    click.echo(pairs(found | kernels))
+    if any(map(is_shortened, kernels.values())):
+        note("long lists of numbers and columns are counted; --exact or --json writes them out")
 
 
-def _inside(path: str, exact: bool) -> dict[str, str]:
-    """Return what a model file holds, with the kernel in few digits or exactly."""
+class Compared(NamedTuple):
+    """What a model compares rows by: a kernel, with its weight where it is one of several."""
+
+    kernel: Any
+    share: float | None = None
+
+    def __str__(self) -> str:
+        text = str(self.kernel)
+        return text if self.share is None else f"{self.share:.2f} of {quoted(text)}"
+
+    @property
+    def in_terms(self) -> str:
+        """The kernel at a glance, see `by_terms`."""
+        from mercer.kernels.language.outline import by_terms
+
+        text = by_terms(self.kernel)
+        if text == str(self.kernel):
+            return str(self)
+        return text if self.share is None else f"{self.share:.2f} of {text}"
+
+
+def _inside(path: str, exact: bool) -> dict[str, Any]:
+    """Return what a model file holds, with kernels in few digits or exactly."""
     from pathlib import Path
 
     from mercer.data.columns import n_rows
@@ -60,11 +102,11 @@ def _inside(path: str, exact: bool) -> dict[str, str]:
     from mercer.reports.held_out import inside
 
     model = load(path)
-    lines = {"file": f"{path}, {gigabytes(Path(path).stat().st_size)}"}
+    lines: dict[str, Any] = {"file": f"{path}, {gigabytes(Path(path).stat().st_size)}"}
     if isinstance(model, Kernel):
-        return lines | {"kernel": str(model if exact else editable(model))}
+        return lines | {"kernel": Compared(model if exact else editable(model))}
     inner = inside(model)
-    lines["model"] = type(inner).__name__
+    lines["model"] = _called(model, inner)
     if hasattr(inner, "kernel_"):
         lines |= _kernel(inner, exact)
     target = form_of(model).target
@@ -83,17 +125,25 @@ def _inside(path: str, exact: bool) -> dict[str, str]:
     return lines
 
 
-def _kernel(model: Any, exact: bool) -> dict[str, str]:
+def _called(model: Any, inner: Any) -> str:
+    """Return the class of a model, and in plain words what it is, or what it has chosen."""
+    name, words = type(model).__name__, (FITTED | OTHERS).get(type(inner).__name__)
+    if words is None:
+        return name
+    return f"{name}, {words}" if inner is model else f"{name}, which has chosen {words}"
+
+
+def _kernel(model: Any, exact: bool) -> dict[str, Any]:
     """Return what a model compares rows by, and its kernels, to be given back."""
     from mercer.kernels.language.outline import outline
     from mercer.reports.recipe import recipe_of
 
-    lines = {"compares": outline(model.kernel_)}
+    lines: dict[str, Any] = {"compares": outline(model.kernel_)}
     parts = recipe_of(model, None if exact else 4)
     if parts[0].share is None:
-        return lines | {"kernel": str(model.kernel_ if exact else parts[0].kernel)}
+        return lines | {"kernel": Compared(model.kernel_ if exact else parts[0].kernel)}
     for i, part in enumerate(parts, 1):
-        lines[f"kernel {i}"] = f"{part.share:.2f} of {quoted(str(part.kernel))}"
+        lines[f"kernel {i}"] = Compared(part.kernel, part.share)
     return lines
 
 
@@ -107,7 +157,7 @@ def _options(path: str, exact: bool) -> str:
     model = load(path)
     inner = inside(model)
     if type(inner).__name__ not in FITTED:
-        raise ValueError(f"{path} holds a {type(inner).__name__}, which mercer fit does not make")
+        raise ValueError(f"{path} holds a {type(model).__name__}, which mercer fit does not make")
     parts = recipe_of(inner, None if exact else 4)
     kind = "classification" if hasattr(inner, "classes_") else "regression"
     given: dict[str, Any] = {"target": form_of(model).target, "task": kind}

@@ -3,7 +3,7 @@
 import pytest
 
 import mercer
-from mercer.kernels.language.outline import outline
+from mercer.kernels.language.outline import by_terms, outline
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,25 @@ from mercer.kernels.language.outline import outline
 )
 def test_an_outline_names_families_and_columns(expression, said):
     assert outline(mercer.kernel(expression)) == said
+
+
+def test_a_long_kernel_is_read_by_its_terms_with_its_lists_counted():
+    short = "gaussian(length_scale=2.0).on(a) + linear(offset=0.0)"
+    assert by_terms(mercer.kernel(short)) == short
+    mapped = "gaussian(length_scale=2.0).after(standardize(missing='mean')).on('a * b', c)"
+    assert by_terms(mercer.kernel(f"{mapped} * match")).splitlines() == [
+        "gaussian(length_scale=2.0).after(standardize(missing='mean'))",
+        "  .on('a * b', c) * match(missing='refuse')",
+    ]
+    columns = [f"column_{i}" for i in range(30)]
+    scales = [1.25 + i for i in range(30)]
+    many = f"matern32(length_scale={scales}).on({', '.join(columns)})"
+    k = mercer.kernel(f"0.3 * {many} + {short}")
+    assert by_terms(k).splitlines() == [
+        "0.3 * matern32(length_scale=[30 numbers]).on(30 columns)",
+        "+ gaussian(length_scale=2.0).on(a)",
+        "+ linear(offset=0.0)",
+    ]
+    # A sum that is long by its terms alone is written out.
+    several = mercer.kernel(" + ".join(f"gaussian(1.0).on({name})" for name in columns))
+    assert mercer.kernel(by_terms(several)) == several

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
@@ -13,6 +14,8 @@ _COLUMN = re.compile(rf"(?<=[( ])(?:{_QUOTED}|[^(), ]+)")
 _ON = re.compile(rf"\.on\((?:{_QUOTED}|[^()'\"])*\)")
 # Calls with keywords, which methods such as `on` have none of.
 _ARGUMENTS = re.compile(rf"\b([a-z]\w*)\(\w+=(?:{_QUOTED}|[^()'\"])*\)")
+# Texts in quotes, and the places between calls, factors and terms.
+_ENDS = re.compile(rf"({_QUOTED})|(?=\.(?:after|on)\()| (?=[+*] )")
 
 # What `brief` leaves of what it shortens, and what trees of kernels do.
 _SHORTENED = re.compile(r"\b\d+ (?:numbers|rows|columns)[\])]|\.\.\.|…")
@@ -26,13 +29,31 @@ def brief(expression: str, line: int = 100) -> str:
     """
     if len(expression) <= line:
         return expression
-    text = _NUMBERS.sub(lambda found: _counted(found[0], _NUMBER, "[{} numbers]"), expression)
-    text = _ROWS.sub(lambda found: _counted(found[0], _ROW, "[{} rows]"), text)
-    text = _STANDARDIZE.sub(r"standardize(\1 columns)", text)
-    text = _ON.sub(lambda found: _counted(found[0], _COLUMN, ".on({} columns)"), text)
+    text = without_lists(expression)
     if len(text) > line:
         text = _ARGUMENTS.sub(r"\1(...)", text)
     return text if len(text) <= line else f"{text[: line - 3]}..."
+
+
+def without_lists(expression: str) -> str:
+    """Return the text of a kernel with the lengths of its lists in place of long ones."""
+    text = _NUMBERS.sub(lambda found: _counted(found[0], _NUMBER, "[{} numbers]"), expression)
+    text = _ROWS.sub(lambda found: _counted(found[0], _ROW, "[{} rows]"), text)
+    text = _STANDARDIZE.sub(r"standardize(\1 columns)", text)
+    return _ON.sub(lambda found: _counted(found[0], _COLUMN, ".on({} columns)"), text)
+
+
+def in_lines(expression: str, line: int) -> list[str]:
+    """Return the text of a kernel in lines of about so many characters, broken where calls end."""
+    ends = [found.start() for found in _ENDS.finditer(expression) if not found[1]]
+    lines = [""]
+    for start, end in pairwise([0, *ends, len(expression)]):
+        piece = expression[start:end]
+        if lines[-1] and len(lines[-1]) + len(piece) > line:
+            lines.append(f"  {piece.lstrip()}")
+        else:
+            lines[-1] += piece
+    return lines
 
 
 def is_shortened(text: str) -> bool:

@@ -1,10 +1,11 @@
-"""What a kernel compares, in the words of a sentence."""
+"""What a kernel compares, in the words of a sentence, or its expression term by term."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from mercer.kernels.kernel import After, Columns, Constant, Kernel, Product, Scaled, Sum
+from mercer.kernels.language.brief import in_lines, without_lists
 from mercer.kernels.language.printing import snake_case
 
 
@@ -29,6 +30,20 @@ def outline(kernel: Kernel) -> str:
         joined = " + ".join(families)
         texts.append(f"{joined if len(families) == 1 else f'({joined})'} of {_listed(key)}")
     return " + ".join(texts)
+
+
+def by_terms(kernel: Kernel) -> str:
+    """Return the expression of a kernel to be read: a long one has lines for each term of a sum.
+
+    In a long term the lists of many numbers or columns are counted.
+    """
+    # Characters of a line, with room for a label before it, and those that a few lines hold.
+    line, most = 64, 128
+    if len(str(kernel)) <= line:
+        return str(kernel)
+    terms = map(str, kernel.terms if isinstance(kernel, Sum) else (kernel,))
+    some = (term if len(term) <= most else without_lists(term) for term in terms)
+    return "\n+ ".join("\n".join(in_lines(term, line)) for term in some)
 
 
 def _terms(kernel: Kernel) -> list[Kernel]:
