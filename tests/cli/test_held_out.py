@@ -6,8 +6,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+import mercer
 from commands import fitted, refused, run, table
-from mercer.cli.fitting.order import TimeOrder, likeness_of_neighbours
+from mercer.cli.fitting.data import Roles, job_of
+from mercer.cli.fitting.identifiers import remarks_on_identifiers
+from mercer.cli.fitting.order import TimeOrder, likely_times, likeness_of_neighbours
+from mercer.cli.fitting.split import split
+from mercer.data.stream import Stream
+from mercer.kernels import default_kernel, describe_columns
 
 N = 100
 FIT = ("--target", "y", "--alpha", "1")
@@ -58,6 +64,39 @@ def test_the_last_rows_are_held_out_where_rows_are_in_an_order_of_time(
     at_random = fitted(path, *FIT, "--test-split", "random")
     assert at_random["held_out"] == {"by": "random", "rows": "drawn at random"}
     assert at_random["scores"]["RMSE"]["value"] != found["scores"]["RMSE"]["value"]
+
+
+@pytest.mark.parametrize(
+    ("name", "times", "is_found"),
+    [
+        ("time", [1_700_000_000 + 60 * i for i in range(N)], True),
+        ("timestamp", [0.5 * (N - i) for i in range(N)], True),
+        ("date", [20240000 + i // 5 for i in range(N)], True),
+        ("time", np.random.default_rng(3).permutation(N).tolist(), False),
+        ("size", list(range(N)), False),
+    ],
+    ids=["time", "newest first", "many at a time", "in no order", "no time"],
+)
+def test_numbers_called_like_a_time_are_an_order_in_a_table_beyond_memory_too(
+    name, times, is_found, tmp_path
+):
+    rows = series(**{name: times})
+    path = written(tmp_path, rows)
+    for memory in ("4GB", "1KB"):
+        job = job_of(str(path), Roles("y"), memory=memory)
+        assert isinstance(job.X, Stream) is (memory == "1KB")
+        found = split(job, 0.2, 0)
+        assert found.by == ("time" if is_found else "random")
+        if is_found:
+            assert found.notes[0].startswith(f"rows are in the order of {name!r}: held out are ")
+            assert found.test.rows.tolist() == np.flatnonzero(times > np.sort(times)[79]).tolist()
+
+
+def test_columns_of_numbers_that_may_tell_the_order_of_rows_are_few_and_in_it_at_first():
+    still, grows, mixed = [7.0] * N, np.arange(N), np.random.default_rng(0).permutation(N)
+    columns = {"t_1": still, "x": grows, "week": mixed, "t_2": -grows, "hour": grows, "day": grows}
+    assert likely_times(pl.DataFrame(columns)) == ["t_1", "t_2", "hour"]
+    assert likely_times(pl.DataFrame({"t": grows, "d": days()})) == ["d", "t"]
 
 
 def test_rows_in_another_order_than_their_dates_are_held_out_at_random_and_it_is_said(tmp_path):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.cli.fitting.known import Known
-from mercer.cli.fitting.order import TimeOrder, time_columns, time_order
+from mercer.cli.fitting.order import TimeOrder, likely_times, time_order
 from mercer.cli.fitting.target import check_finite, counted, is_known, task_of, values_of
 from mercer.data.columns import take_rows
 from mercer.data.memory import memory_limit
@@ -203,9 +203,9 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     share = 0.25
     is_large = _bytes(table, others) > share * memory_limit(memory)
     whole = None if is_large else table.read()
-    # Of a table that is not in memory dates alone are looked at.
+    # Of a table that is not in memory the first rows say which columns to look at.
     told = [roles.time] if roles.time else []
-    told = told or (time_columns(table.head()) if whole is None and like is None else [])
+    told = told or (likely_times(table.head()) if whole is None and like is None else [])
     columns = table.columns(list(dict.fromkeys([*aside, *told]))) if whole is None else whole
     series = columns.get_column(target)
     check_finite(columns if whole is None else whole.select([*aside, *others]), path)

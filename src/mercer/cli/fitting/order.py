@@ -62,6 +62,11 @@ class TimeOrder:
         """Whether rows stand in the file as time goes, or the other way round, but for a few."""
         return self.agreement >= self.nearly
 
+    @property
+    def may_be(self) -> bool:
+        """Whether it may be that of more rows, of which these are the first."""
+        return self.is_that_of_the_rows or len(self.times) < self.least_times
+
     def part(self, index: Array) -> TimeOrder:
         """Return the order of some rows."""
         return replace(self, ranks=self.ranks[index])
@@ -100,6 +105,23 @@ def time_columns(table: Any) -> list[str]:
     return found
 
 
+def likely_times(first: Any) -> list[str]:
+    """Return the columns that may tell the order of a table, of which only the first rows are read.
+
+    They are those of dates, and of numbers that are called like times and in order there, or that
+    change too slowly to say.
+    """
+    # Columns of numbers that are read at most: each takes memory for all rows.
+    most = 3
+    numbers = [order for order in map(TimeOrder.of, _named_like_times(first)) if order.may_be]
+    return [*time_columns(first), *(str(order.column) for order in numbers[:most])]
+
+
+def _named_like_times(table: Any) -> list[Any]:
+    """Return the columns of numbers of a table of polars that are called like times."""
+    return [s for s in table.get_columns() if s.dtype.is_numeric() and is_time_name(s.name)]
+
+
 def time_order(
     table: Any, n: int, path: str, asked: str | None, is_needed: bool
 ) -> TimeOrder | None:
@@ -130,9 +152,7 @@ def time_order(
         if len(order.times) < 2:
             raise DataFileError(f"{path}: the column {asked!r} has one value; rows have no order")
         return order
-    numbers = [s.name for s in table.get_columns() if s.dtype.is_numeric()]
-    named = [name for name in numbers if is_time_name(name)]
-    orders = [TimeOrder.of(table.get_column(name)) for name in (*dates, *named)]
+    orders = [TimeOrder.of(s) for s in (*table.select(dates), *_named_like_times(table))]
     first = max(orders, key=lambda order: order.agreement, default=None)
     if first is not None and first.is_that_of_the_rows:
         return first
