@@ -1,5 +1,6 @@
 """Which rows are held out, and what is said of their order and of identifiers."""
 
+from dataclasses import replace
 from datetime import date, timedelta
 
 import numpy as np
@@ -210,6 +211,56 @@ def test_columns_that_number_the_rows_are_left_out_and_it_is_said(tmp_path):
     named = ("--kernel", "gaussian('median').after(standardize()).on(x, row)")
     result = run("fit", path, *FIT, *named)
     assert "column 'row'" not in result.stderr
+
+
+def test_what_is_said_of_identifiers_does_not_hang_on_words_that_are_shown(monkeypatch):
+    order = 1000 + np.cumsum(np.random.default_rng(0).integers(1, 9, N))
+    rows = series(row=range(N), order=order, site_id=np.arange(N) // 4, day=days()).drop("y")
+    known = remarks_on_identifiers(rows, default_kernel(rows), False)
+    assert [text.split()[1] for text in known] == ["'row'", "'order'", "'site_id'"]
+    report = describe_columns(rows)
+
+    def reworded(X, kernel=None):
+        """Return the same report in other words."""
+        uses = describe_columns(X, kernel).columns
+        told = {"becomes": "Zahl", "reason": "zählt", "holds": "Zahlen"}
+        changed = [u._replace(**{k: v for k, v in told.items() if getattr(u, k)}) for u in uses]
+        return replace(report, columns=tuple(changed))
+
+    monkeypatch.setattr("mercer.cli.fitting.identifiers.describe_columns", reworded)
+    other = remarks_on_identifiers(rows, default_kernel(rows), False)
+    assert [text.split()[1] for text in other] == ["'row'", "'order'", "'site_id'"]
+
+
+def test_an_identifier_that_is_kept_is_learnt_from(tmp_path):
+    columns = {"row": range(1, N + 1), "customer_id": [7 * i + 1000 for i in range(N)]}
+    path, model = written(tmp_path, series(**columns)), tmp_path / "m.mercer"
+    ways = (("--time-limit", "3"), ("--alpha", "1"), ("--select", "gcv"))
+    for way in ways:
+        result = run("fit", path, "--target", "y", *way, "--keep", "row", "-o", model)
+        assert result.exit_code == 0, result.output
+        assert "column 'row'" not in result.stderr
+        said = "column 'customer_id' is another number in every row and is left out; --keep"
+        assert f"{said} customer_id keeps it" in result.stderr
+        assert "row" in str(mercer.load(model).kernel_)
+    both = fitted(path, *FIT, "--keep", "row, customer_id")["columns"]
+    assert [use["column"] for use in both if use["used"]] == ["x", "row", "customer_id"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("--keep", "rwo"), 1, "has no column 'rwo'; did you mean 'row'?"),
+        (("--keep", "row", "--drop", "row"), 1, "--keep 'row' is not a column to learn from"),
+        (("--keep", "y"), 1, "--keep 'y' is not a column to learn from; leave it out"),
+        (("--keep", "row", "--kernel", "linear"), 2, "--keep is for a kernel that is chosen"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_in_a_line(options, code, said, tmp_path):
+    path = written(tmp_path, series(row=range(N)))
+    result = run("fit", path, *FIT, *options)
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert said in result.stderr
 
 
 def test_identifiers_that_are_read_are_pointed_out(tmp_path):

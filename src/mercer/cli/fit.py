@@ -84,6 +84,12 @@ __all__ = ["fit"]
     "--drop", multiple=True, metavar="COLUMNS", help="Columns to leave out, with commas between."
 )
 @click.option(
+    "--keep",
+    multiple=True,
+    metavar="COLUMNS",
+    help="Columns to learn from though they look like identifiers, which are left out.",
+)
+@click.option(
     "--missing",
     type=click.Choice(["auto", "impute", "refuse", "drop"]),
     default="auto",
@@ -144,6 +150,7 @@ def fit(
         options["weights"],
         options["groups"],
         options["drop"],
+        options["keep"],
         options["missing"],
         options["time"],
         options["test_split"] == "time",
@@ -229,6 +236,8 @@ def fit(
 def _check_usage(options: dict[str, Any]) -> None:
     """Refuse options that exclude each other, before anything is read."""
     kernels, alphas, shares = (len(options[name]) for name in ("kernel", "alpha", "share"))
+    if kernels and options["keep"]:
+        raise click.UsageError("--keep is for a kernel that is chosen; name the column in --kernel")
     if alphas and options["C"] is not None:
         raise click.UsageError(
             "--alpha is for least squares and --C for a logistic regression; give one"

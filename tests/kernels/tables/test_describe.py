@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from mercer import default_kernel, describe_columns
 from mercer.kernels import Gaussian, Match, Standardize
+from mercer.kernels.tables.roles import Role
 
 TABLES = {"mapping": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 EACH_TABLE = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
@@ -229,3 +230,33 @@ def test_sparse_rows_are_compared_as_dense_ones_are(rng):
     np.testing.assert_allclose(sparse, dense, rtol=1e-8)
     wide = sp.csr_array((4, 1001))
     assert default_kernel(wide) == Gaussian("median")
+
+
+@EACH_TABLE
+def test_identifiers_are_told_by_their_role(table):
+    report = describe_columns(table({name: values for name, (values, _) in ROLES.items()}))
+    keys = [use.column for use in report if use.role is Role.IDENTIFIER]
+    assert keys == ["row", "user_id", "code"]
+    assert not any(use.is_used for use in report if use.role is Role.IDENTIFIER)
+
+
+@EACH_TABLE
+def test_an_identifier_that_is_kept_is_read_as_what_it_holds(table):
+    rows = table({name: values for name, (values, _) in ROLES.items()})
+    kept = {use.column: use for use in describe_columns(rows, keep=["user_id", "code"])}
+    assert kept["user_id"].becomes == "number"
+    assert kept["code"].becomes == "text: spectrum(k=3).normalized()"
+    assert kept["row"].becomes == "left out: numbers the rows"
+    text = str(default_kernel(rows, keep=("user_id", "code")))
+    assert "user_id" in text and ".on(code)" in text and "row" not in text
+    # What has one value says nothing, whoever keeps it.
+    assert {u.column: u.is_used for u in describe_columns(rows, keep="same")}["same"] is False
+    told = r"^keep must name columns of the rows, got 'rwo'; use 'age', .*$"
+    with pytest.raises(ValueError, match=told):
+        default_kernel(rows, keep=["rwo"])
+
+
+def test_columns_of_an_array_are_kept_by_position(rng):
+    X = np.column_stack([rng.normal(size=N), np.arange(N)])
+    assert default_kernel(X).columns == (0,)
+    assert str(default_kernel(X, keep=[1])) == str(default_kernel(X[:, :1].repeat(2, axis=1)))

@@ -388,3 +388,19 @@ def test_class_weights_are_weights_of_the_rows(rng):
     assert_allclose(by_class.predict_proba(X), by_row.predict_proba(X), rtol=1e-9)
     plain = KernelClassifier().fit(X, y)
     assert (by_class.predict(X) == "rare").sum() > (plain.predict(X) == "rare").sum()
+
+
+@pytest.mark.parametrize("machine", [KernelRegressor, KernelClassifier])
+def test_an_identifier_is_learnt_from_if_it_is_kept(machine):
+    random = np.random.default_rng(0)
+    # Later rows are another matter, and nothing but their numbers says so.
+    table = pd.DataFrame({"noise": random.normal(size=120), "id": np.arange(120)})
+    y = (table.id > 60) + (0.1 * table.noise if machine is KernelRegressor else 0)
+    model, other = machine(keep=["id"]).fit(table, y), machine().fit(table, y)
+    assert "id" in str(model.kernel_)
+    assert "id" not in str(other.kernel_)
+    assert model.score(table, y) > other.score(table, y) + 0.2
+    for ask in (model.fit, model.plan):
+        model.set_params(keep="nr")
+        with pytest.raises(ValueError, match="keep must name columns of the rows, got 'nr'"):
+            ask(table, y)

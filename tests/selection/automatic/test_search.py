@@ -70,7 +70,7 @@ def played(monkeypatch, first, second, n=40, run=None):
     """The leaderboard where candidates have these errors in the first and the second round."""
     names = [Start(name, Gaussian(1.0), "learned" in name) for name in first]
 
-    def starts(X, is_learned):
+    def starts(X, is_learned, keep):
         return [start for start in names if is_learned or not start.is_learned]
 
     monkeypatch.setattr(search, "starts", starts)
@@ -149,7 +149,7 @@ def test_a_kernel_that_overflows_is_left_out_and_the_others_go_on(monkeypatch):
     with pytest.raises(KernelOverflowError, match="not finite"):
         one._judged(steep, KernelSearch.ridges, 1.0, np.arange(40))
     each = [Start("steep", steep, False), Start("narrow", narrow, False)]
-    monkeypatch.setattr(search, "starts", lambda X, is_learned: each)
+    monkeypatch.setattr(search, "starts", lambda X, is_learned, keep: each)
     assert [c.name for c in one.winners()] == ["narrow"]
 
 

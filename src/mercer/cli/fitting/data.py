@@ -26,6 +26,8 @@ from mercer.files.form import OPEN, Form
 from mercer.files.lines import SVMLIGHT_TARGET, SparseRows, opened_rows
 from mercer.files.tables import Table
 from mercer.kernels import describe_columns
+from mercer.kernels.tables.roles import Role
+from mercer.solvers.rounding import usual_unit
 
 Array = NDArray[Any]
 
@@ -45,6 +47,8 @@ class Roles:
         The weights of the rows; rows of a group are held out together.
     drop : tuple of str
         Columns that are left out.
+    keep : tuple of str
+        Columns to learn from though they look like identifiers.
     missing : {"auto", "impute", "refuse", "drop"}
         What to do about missing cells of the other columns.
     time : str, optional
@@ -57,6 +61,7 @@ class Roles:
     weights: str | None = None
     groups: str | None = None
     drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
     missing: str = "auto"
     time: str | None = None
     is_timed: bool = False
@@ -88,6 +93,8 @@ class Job:
         Which rows of the file these are, from 0 on.
     order : TimeOrder, optional
         Their order in time, where a column tells it.
+    keep : tuple of str
+        Columns that are no identifiers, whatever they look like.
     """
 
     path: str
@@ -102,6 +109,7 @@ class Job:
     form: Form
     rows: Array
     order: TimeOrder | None = None
+    keep: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.y)
@@ -168,10 +176,11 @@ def job_of(
 def _sparse_job(rows: SparseRows, roles: Roles, task: str, like: Known | None) -> Job:
     import polars as pl
 
-    if roles.target not in (None, SVMLIGHT_TARGET) or roles.weights or roles.groups or roles.drop:
+    named = (roles.weights, roles.groups, roles.drop, roles.keep)
+    if roles.target not in (None, SVMLIGHT_TARGET) or any(named):
         raise DataFileError(
             f"{rows.path} is svmlight and its columns have no names; leave --target, --weights, "
-            "--groups and --drop out"
+            "--groups, --drop and --keep out"
         )
     target = pl.Series(SVMLIGHT_TARGET, rows.y)
     is_classes, sentence = _task(target, rows.path, task, like)
@@ -186,17 +195,20 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     path, target = table.path, roles.target
     if target is None:
         raise click.UsageError(f"say which column of {path} to predict: --target COLUMN")
-    dropped = tuple(name for names in roles.drop for name in _listed(names, table.names))
+    dropped, kept_columns = (_listed(names, table.names) for names in (roles.drop, roles.keep))
     # One column may be for several things.
     purposes = (target, roles.weights, roles.groups)
     aside = list(dict.fromkeys(n for n in purposes if n))
     if roles.time is not None:
         _check_column(table, roles.time)
-    for name in (*aside, *dropped):
+    for name in (*aside, *dropped, *kept_columns):
         _check_column(table, name)
     if target in dropped:
         raise DataFileError(f"the target {target!r} is also to be dropped; leave one of them out")
     others = [name for name in table.names if name not in (*aside, *dropped)]
+    for name in kept_columns:
+        if name not in others:
+            raise DataFileError(f"--keep {name!r} is not a column to learn from; leave it out")
     if not others:
         raise DataFileError(f"{path} has no column beside the target to learn from; add some")
     # The share of the memory up to which a table is read at once.
@@ -240,7 +252,8 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     form = replace(table.form(others), remarks=remarks)
     # Of many rows their numbers take half as much in this form.
     rows = np.arange(len(y), dtype=np.uint32)
-    job = Job(path, target, X, y, w, g, is_classes, sentence, tuple(notes), form, rows, order)
+    about = (is_classes, sentence, tuple(notes), form, rows, order, kept_columns)
+    job = Job(path, target, X, y, w, g, *about)
     return _checked(job if kept.all() else job.part(np.flatnonzero(kept)), like)
 
 
@@ -254,7 +267,7 @@ def _spelled(X: Any, told: tuple[str, ...]) -> list[str]:
         for column, remark in remarks.items()
         if not any(text.startswith(column) for text in told)
     ]
-    categories = [use.column for use in uses if use.becomes.startswith("category")]
+    categories = [use.column for use in uses if use.role is Role.CATEGORY]
     return [*spelled, *(text for name in categories for text in _in_two_cases(rows[name]))]
 
 
@@ -299,6 +312,12 @@ def _checked(job: Job, like: Known | None) -> Job:
             f"{job.path} has {counted(len(job))} with a target {job.target!r}; at least "
             f"{least_rows} are needed to fit and test a model"
         )
+    size = 0.0 if job.is_classes else float(np.abs(job.y).max())
+    if usual_unit(size) != 1.0:
+        raise DataFileError(
+            f"{job.path}: the target {job.target!r} has numbers of up to {size:.3g}, whose squares "
+            "are no numbers to score by; divide it by that"
+        )
     if (job.y == job.y[0]).all():
         raise DataFileError(
             f"{job.path}: the target {job.target!r} is {job.y[0]} in all {len(job)} rows; there is "
@@ -307,9 +326,10 @@ def _checked(job: Job, like: Known | None) -> Job:
     return job
 
 
-def _listed(names: str, known: list[str]) -> list[str]:
-    """Return the columns that a text names: itself, or several with commas between them."""
-    return [names] if names in known else [name.strip() for name in names.split(",")]
+def _listed(texts: tuple[str, ...], known: list[str]) -> tuple[str, ...]:
+    """Return the columns that texts name: each itself, or several with commas between them."""
+    listed = ([text] if text in known else text.split(",") for text in texts)
+    return tuple(name if name in known else name.strip() for names in listed for name in names)
 
 
 def _check_column(table: Table, name: str) -> None:

@@ -11,13 +11,7 @@ from mercer.data.columns import column_values
 from mercer.data.stream import some_rows
 from mercer.kernels import Kernel, describe_columns
 from mercer.kernels.tables.default import ColumnUse
-from mercer.kernels.tables.roles import (
-    NUMBER_KEY,
-    NUMBERS_ROWS,
-    TEXT_KEY,
-    is_key_name,
-    is_time_name,
-)
+from mercer.kernels.tables.roles import Role, is_key_name, is_time_name
 
 
 def remarks_on_identifiers(X: Any, kernel: Kernel, is_grouped: bool) -> list[str]:
@@ -40,8 +34,12 @@ def remarks_on_identifiers(X: Any, kernel: Kernel, is_grouped: bool) -> list[str
     found = []
     for use in describe_columns(rows):
         name = f"column {use.column!r}"
-        if use.reason in (NUMBERS_ROWS, NUMBER_KEY, TEXT_KEY) and not read[use.column]:
-            found.append(f"{name} {use.reason} and is left out; a --kernel that names it reads it")
+        if use.role is Role.IDENTIFIER and not read[use.column]:
+            keep = f"--keep {shlex.quote(str(use.column))}"
+            found.append(
+                f"{name} {use.reason} and is left out; {keep} keeps it, as a --kernel that names "
+                "it does"
+            )
         elif read[use.column] and use.is_used:
             told = _remark(use, values[str(use.column)], is_grouped)
             found += [f"{name} {told}"] if told else []
@@ -53,7 +51,7 @@ def _remark(use: ColumnUse, values: Any, is_grouped: bool) -> str:
     known = len(values) - use.missing
     comes_back = use.distinct is not None and use.distinct < known
     if is_key_name(use.column):
-        if is_grouped or not comes_back or use.becomes.startswith("date"):
+        if is_grouped or not comes_back or use.role is Role.DATE:
             return ""
         column = shlex.quote(str(use.column))
         return (
@@ -62,7 +60,7 @@ def _remark(use: ColumnUse, values: Any, is_grouped: bool) -> str:
         )
     # Rows below which numbers may grow by chance.
     least = 20
-    if not use.becomes.startswith("number") or comes_back or use.missing or len(values) < least:
+    if use.role is not Role.NUMBER or comes_back or use.missing or len(values) < least:
         return ""
     numbers = np.asarray(values, float)
     steps = np.diff(numbers)

@@ -7,8 +7,9 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 from mercer.cli.fitting.data import Job
-from mercer.data.stream import Stream
+from mercer.data.stream import Stream, some_rows
 from mercer.estimators import KernelLogisticRegression, KernelRidge, KernelRidgeMean
+from mercer.kernels import default_kernel
 from mercer.selection import (
     KernelClassifier,
     KernelLogisticRegressionCV,
@@ -94,12 +95,14 @@ class Choice:
         kind: Any
         if self.is_automatic:
             kind = KernelClassifier if job.is_classes else KernelRegressor
-            model = kind(random_state=self.seed, memory=self.memory, time_limit=limit)
+            model = kind(
+                random_state=self.seed, memory=self.memory, time_limit=limit, keep=job.keep
+            )
             self._weigh(model)
             return model.fit(job.X, job.y, job.weights, job.groups)
         kind = KernelLogisticRegressionCV if job.is_classes else KernelRidgeCV
         cv = held_out(self.select or "loo", is_grouped=job.groups is not None)
-        kernels = list(self.kernels) or "auto"
+        kernels = list(self.kernels) or _default(job)
         model = kind(kernels, cv=cv, memory=self.memory, time_limit=limit)
         self._weigh(model)
         return model.fit(job.X, job.y, sample_weight=job.weights, groups=job.groups)
@@ -108,7 +111,7 @@ class Choice:
         """Return a model with kernels and penalties that are given."""
         # Rows that are read block by block have one solver that does.
         solver = "nystrom" if isinstance(job.X, Stream) else "auto"
-        kernel = self.kernels[0] if self.kernels else "auto"
+        kernel = self.kernels[0] if self.kernels else _default(job)
         model: Any
         if self.C is not None:
             model = KernelLogisticRegression(kernel, self.C, solver=solver)
@@ -125,6 +128,11 @@ class Choice:
     def _weigh(self, model: Any) -> None:
         if self.class_weight is not None:
             model.set_params(class_weight=self.class_weight)
+
+
+def _default(job: Job) -> Any:
+    """Return the kernel that the columns suggest, as estimators take it."""
+    return default_kernel(some_rows(job.X), job.keep) if job.keep else "auto"
 
 
 def held_out(select: str, is_grouped: bool) -> Any:

@@ -29,7 +29,7 @@ CATEGORIES = Match(OWN_CATEGORY)
 HEADER = ("column", "holds", "missing", "distinct", "becomes")
 
 
-def default_kernel(X: Any) -> Kernel:
+def default_kernel(X: Any, keep: Any = ()) -> Kernel:
     """Return a sensible kernel for a table: a sum of terms with k(x, x) = 1, one for each kind.
 
     Numbers are compared by one Gaussian of the standardised columns; dates by a Gaussian of the
@@ -47,6 +47,8 @@ def default_kernel(X: Any) -> Kernel:
     X : table, array or list
         The rows. Of an array, and of a table that calls some column by anything but text, the
         columns are named by position; a list holds one column.
+    keep : sequence of str or int
+        Columns to compare rows by though they look like identifiers.
 
     Notes
     -----
@@ -63,7 +65,8 @@ def default_kernel(X: Any) -> Kernel:
     - Left out are columns that tell rows from each other but not how they are alike: of one
       value, of none, of whole numbers that count 20 rows or more, or two of three such rows, and
       of values all different that are called or look like keys ("id", "user_id", "A-0042", a
-      UUID). What counts rows stays where there is no other column, or it is called like a time.
+      UUID). What counts rows stays where there is no other column, or it is called like a time,
+      and any of these if `keep` names it.
     - Text that spells numbers ("1,5"), or dates in another way than ISO 8601 ("2/29/2024"), is text
       like any other, as nobody can tell what is a code and which of two numbers is the month.
       `describe_columns` remarks on it, and says what to do.
@@ -92,7 +95,7 @@ def default_kernel(X: Any) -> Kernel:
     """
     if sp.issparse(X):
         return _of_sparse(X)
-    return kernel_of_report(describe_columns(X), X)
+    return kernel_of_report(describe_columns(X, keep=keep), X)
 
 
 def kernel_of_report(report: ColumnReport, X: Any) -> Kernel:
@@ -111,7 +114,8 @@ class ColumnUse(NamedTuple):
     `becomes` says what a kernel makes of the column; of one that is left out, `reason` says why. Of
     text that spells numbers or dates, `remark` says so, and what to do; `conversion` is the code of
     pandas or polars that does it to a table `X` of theirs, where the texts leave no doubt. Digits
-    that come back may be meant as a code, `is_code`.
+    that come back may be meant as a code, `is_code`. The `role` is what `default_kernel` takes the
+    column for.
     """
 
     column: str | int
@@ -123,6 +127,7 @@ class ColumnUse(NamedTuple):
     remark: str = ""
     conversion: str = ""
     is_code: bool = False
+    role: Role = Role.LEFT_OUT
 
     @property
     def is_used(self) -> bool:
@@ -189,7 +194,7 @@ class ColumnReport:
         return [tuple("" if v is None else v for v in row) for row in self._cells()]
 
 
-def describe_columns(X: Any, kernel: Kernel | str | None = None) -> ColumnReport:
+def describe_columns(X: Any, kernel: Kernel | str | None = None, keep: Any = ()) -> ColumnReport:
     """Return what a kernel makes of each column of a table, and what it leaves out and why.
 
     Parameters
@@ -198,6 +203,8 @@ def describe_columns(X: Any, kernel: Kernel | str | None = None) -> ColumnReport
         The rows.
     kernel : Kernel or str, optional
         The kernel, `default_kernel` of the rows unless it is given.
+    keep : sequence of str or int
+        As of `default_kernel`.
 
     Examples
     --------
@@ -212,7 +219,7 @@ def describe_columns(X: Any, kernel: Kernel | str | None = None) -> ColumnReport
     """
     if sp.issparse(X):
         return _sparse_report(X, kernel)
-    columns, library = columns_with_roles(X), type(X).__module__.partition(".")[0]
+    columns, library = columns_with_roles(X, keep), type(X).__module__.partition(".")[0]
     if kernel is None:
         uses = [_use(column, _becomes(column), column.reason, library) for column in columns]
         return ColumnReport(tuple(uses), _suggested(columns, is_table(X)))
@@ -263,6 +270,7 @@ def _use(column: Column, becomes: str, reason: str, library: str = "") -> Column
         column.spelled.remark,
         _conversion(column, library),
         column.role is Role.CATEGORY and column.spelled.are_digits,
+        column.role,
     )
 
 
@@ -280,7 +288,7 @@ def _conversion(column: Column, library: str) -> str:
 
 def _becomes(column: Column) -> str:
     """Return what the default kernel makes of a column, nothing if it is left out."""
-    if column.role is Role.LEFT_OUT:
+    if not column.role.is_used:
         return ""
     if column.role is Role.NUMBER:
         return "number, indicator where missing" if column.missing else "number"
@@ -301,7 +309,7 @@ def _suggested(columns: Sequence[Column], is_named: bool) -> Kernel | None:
     if of[Role.CATEGORY]:
         terms.append(CATEGORIES.on(*(c.title for c in of[Role.CATEGORY])))
     terms += [parsed(c.text_kernel).after(FillMissing()).on(c.title) for c in of[Role.TEXT]]
-    if not is_named and not of[Role.LEFT_OUT] and len(terms) == 1:
+    if not is_named and all(c.role.is_used for c in columns) and len(terms) == 1:
         # Columns without a name need not be named if all of them are read alike.
         return terms[0].parts[0]
     return (terms[0] if len(terms) == 1 else Sum(tuple(terms))) if terms else None

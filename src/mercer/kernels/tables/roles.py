@@ -38,11 +38,7 @@ KEY_VALUE = re.compile(
     r"[A-Za-z]{0,8}[\W_]*\d+|[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}"
 )
 
-NO_VALUE, ONE_VALUE, NUMBERS_ROWS = "has no value", "has one value", "numbers the rows"
-NUMBER_KEY, TEXT_KEY = (
-    "is another number in every row",
-    "is another text in every row",
-)
+NO_VALUE, ONE_VALUE = "has no value", "has one value"
 
 
 class Role(StrEnum):
@@ -52,7 +48,13 @@ class Role(StrEnum):
     CATEGORY = "category"
     DATE = "date"
     TEXT = "text"
+    IDENTIFIER = "identifier"
     LEFT_OUT = "left out"
+
+    @property
+    def is_used(self) -> bool:
+        """Whether a kernel compares rows by such a column."""
+        return self not in (Role.IDENTIFIER, Role.LEFT_OUT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,54 +100,87 @@ class Column:
         return DATES_AS_TEXT if is_text else str(self.kind)
 
 
-def columns_with_roles(X: Any) -> list[Column]:
-    """Return what becomes of every column of a table, array or list, in order."""
-    columns = _roles(X)
-    if any(column.role is not Role.LEFT_OUT for column in columns):
+def columns_with_roles(X: Any, keep: Any = ()) -> list[Column]:
+    """Return what becomes of every column of a table, array or list, in order.
+
+    Parameters
+    ----------
+    X : table, array or list
+        The rows.
+    keep : sequence of str or int
+        Columns that are no identifiers, whatever they look like.
+    """
+    columns = _roles(X, named_columns(keep))
+    if any(column.role.is_used for column in columns):
         return columns
     # What numbers the rows is an axis, where there is nothing beside it and it is called no key.
     return [
         replace(column, role=Role.NUMBER, reason="")
-        if column.reason == NUMBERS_ROWS and not is_key_name(column.title)
+        if _is_number_key(column) and not is_key_name(column.title)
         else column
         for column in columns
     ]
 
 
-def _roles(X: Any) -> list[Column]:
+def _is_number_key(column: Column) -> bool:
+    return column.role is Role.IDENTIFIER and column.kind is Kind.NUMBERS
+
+
+def named_columns(keep: Any) -> tuple[Any, ...]:
+    """Return the columns that an argument names: one alone, or a sequence of them."""
+    return (keep,) if isinstance(keep, str | int) else tuple(keep)
+
+
+def _refuse_unknown(keep: tuple[Any, ...], titles: list[Any]) -> None:
+    unknown = [title for title in keep if title not in titles]
+    if unknown:
+        most = 20
+        listed = ", ".join(map(repr, titles[:most])) + (", ..." if len(titles) > most else "")
+        raise ValueError(f"keep must name columns of the rows, got {unknown[0]!r}; use {listed}")
+
+
+def _roles(X: Any, keep: tuple[Any, ...]) -> list[Column]:
     if not is_table(X):
         described = [(i, kind_of_values(values), values) for i, values in titled_columns(X)]
-        return [_with_role(i, kind, v, partial(np.asarray, v)) for i, kind, v in described]
+        _refuse_unknown(keep, [i for i, _, _ in described])
+        return [
+            _with_role(i, kind, v, partial(np.asarray, v), i in keep) for i, kind, v in described
+        ]
     kinds = column_kinds(X)
     # Missing numbers are NaN in one of these, and keep the others whole in the other.
     arrays, values = dict(column_values(X)), dict(titled_columns(X))
     # Columns that are called by anything but text are meant by their positions.
     is_named = all(isinstance(name, str) for name in kinds)
+    titles = list(kinds) if is_named else list(range(len(kinds)))
+    _refuse_unknown(keep, titles)
     return [
         _with_role(
-            name if is_named else i,
+            title,
             kind,
             arrays[name] if kind in (Kind.NUMBERS, Kind.DURATIONS) else values[name],
             partial(select_columns, X, [i]),
+            title in keep,
         )
-        for i, (name, kind) in enumerate(kinds.items())
+        for i, (title, (name, kind)) in enumerate(zip(titles, kinds.items(), strict=True))
     ]
 
 
-def _with_role(title: Any, kind: Kind, values: Any, rows: Callable[[], Any]) -> Column:
+def _with_role(
+    title: Any, kind: Kind, values: Any, rows: Callable[[], Any], is_kept: bool
+) -> Column:
     """Return a column with its role, given its values, and what makes rows of it, as of dates."""
     if kind in (Kind.NUMBERS, Kind.DURATIONS):
-        return _number(title, kind, as_seconds(np.asarray(values)).astype(np.float64))
+        return _number(title, kind, as_seconds(np.asarray(values)).astype(np.float64), is_kept)
     if kind in (Kind.DATES, Kind.CLOCK_TIMES):
         return _date(title, kind, as_dates(rows()))
     if kind in (Kind.BOOLEANS, Kind.CATEGORIES, Kind.TEXT):
-        return _category(title, kind, values, rows)
+        return _category(title, kind, values, rows, is_kept)
     missing = sum(map(is_missing, values))
     reason = NO_VALUE if kind is Kind.EMPTY else f"holds {kind}"
     return Column(title, kind, Role.LEFT_OUT, missing, 0 if kind is Kind.EMPTY else None, reason)
 
 
-def _number(title: Any, kind: Kind, values: NDArray[np.float64]) -> Column:
+def _number(title: Any, kind: Kind, values: NDArray[np.float64], is_kept: bool) -> Column:
     known = values[~np.isnan(values)]
     missing, distinct = len(values) - len(known), len(np.unique(known))
     if distinct < 2:
@@ -154,9 +189,9 @@ def _number(title: Any, kind: Kind, values: NDArray[np.float64]) -> Column:
     counts = _counts_rows(known)
     counts = counts and not is_time_name(title)
     is_key = counts or (is_key_name(title) and _are_whole_and_different(known))
-    if is_key and kind is Kind.NUMBERS:
-        reason = NUMBERS_ROWS if counts else NUMBER_KEY
-        return Column(title, kind, Role.LEFT_OUT, missing, distinct, reason)
+    if is_key and kind is Kind.NUMBERS and not is_kept:
+        reason = "numbers the rows" if counts else "is another number in every row"
+        return Column(title, kind, Role.IDENTIFIER, missing, distinct, reason)
     return Column(title, kind, Role.NUMBER, missing, distinct)
 
 
@@ -169,7 +204,9 @@ def _date(title: Any, kind: Kind, dates: Dates) -> Column:
     return Column(title, kind, Role.DATE, missing, distinct, dates=dates)
 
 
-def _category(title: Any, kind: Kind, values: Any, rows: Callable[[], Any]) -> Column:
+def _category(
+    title: Any, kind: Kind, values: Any, rows: Callable[[], Any], is_kept: bool
+) -> Column:
     codes, levels = coded(title, values)
     counts = np.bincount(codes, minlength=len(levels))
     known = [i for i, level in enumerate(levels) if not is_missing(level)]
@@ -185,8 +222,8 @@ def _category(title: Any, kind: Kind, values: Any, rows: Callable[[], Any]) -> C
         return _date(title, kind, as_dates(rows()))
     what = NOTHING if is_key_name(title) else spelled(words)
     found = partial(Column, title, kind, missing=missing, distinct=distinct, spelled=what)
-    if distinct == n and _are_keys(title, words):
-        return found(Role.LEFT_OUT, reason=TEXT_KEY)
+    if distinct == n and not is_kept and _are_keys(title, words):
+        return found(Role.IDENTIFIER, reason="is another text in every row")
     if _are_categories(words, n):
         return found(Role.CATEGORY)
     return found(Role.TEXT, text_kernel=_text_kernel(words))

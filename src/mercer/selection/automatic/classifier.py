@@ -23,7 +23,7 @@ from mercer.native.lapack import one_blas_thread
 from mercer.planning import Plan
 from mercer.selection.automatic.board import NESTED, Candidate, Leaderboard
 from mercer.selection.automatic.cross_fit import Compared, CrossFit, stratified_folds
-from mercer.selection.automatic.kernels import reader_of_rows
+from mercer.selection.automatic.kernels import reader_of_rows, unit_of
 from mercer.selection.automatic.labelled import LabelledRows, labels_by_number
 from mercer.selection.automatic.last import affords, fitted_last
 from mercer.selection.automatic.machine import AutomaticMachine
@@ -68,6 +68,8 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         The limit of memory, in bytes or as ``"4GB"``; a share of the free memory by default.
     random_state : int, RandomState or None
         Seed of the samples of rows; None is always the same one.
+    keep : sequence of str or int
+        As of `KernelRegressor`.
 
     Attributes
     ----------
@@ -125,8 +127,9 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         time_limit: float | None = None,
         memory: Any = None,
         random_state: Any = None,
+        keep: Any = (),
     ) -> None:
-        super().__init__(time_limit=time_limit, memory=memory, random_state=random_state)
+        super().__init__(time_limit=time_limit, memory=memory, random_state=random_state, keep=keep)
         self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
@@ -148,7 +151,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         """
         run = Run(self.time_limit)
         X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
-        reader = reader_of_rows(some_rows(X))
+        reader = reader_of_rows(some_rows(X), self.keep)
         limit = run.share(self.share_of_kernels)
         search = self._search(limit, reader, X, y, sample_weight, groups)
         board = self._noted(search)
@@ -195,7 +198,8 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         """
         X, y, _ = opened_for("auto", self.memory, X, y)
         y = np.arange(n_rows(X)) % 2 if y is None else y
-        search = clone(self)._search(Run(), reader_of_rows(some_rows(X)), X, y, None, None)
+        reader = reader_of_rows(some_rows(X), self.keep)
+        search = clone(self)._search(Run(), reader, X, y, None, None)
         kernel = likely_kernel(search)
         last = KernelRidgeMeanClassifier([kernel] * LIKELY_PARTS, memory=self.memory).plan(X, y)
         sample, labels = self._labelled(search)
@@ -229,7 +233,8 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         weights = class_weighted(weights, self.class_weight, codes, classes)
         targets = one_against_rest(codes, len(classes))
         seed = checked_seed(self.random_state) or 0
-        return KernelSearch.of(reader, rows, targets, weights, self.memory, seed, run, groups, True)
+        given = (reader, rows, targets, weights, self.memory, seed, run, groups)
+        return KernelSearch.of(*given, is_classes=True, keep=self.keep)
 
     def _noted(self, search: KernelSearch) -> Leaderboard:
         """Return the candidates, with a note where classes are too many to compare models."""
@@ -330,14 +335,14 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
             share = search.weights[fold[1]].sum() / search.weights.sum()
             losses -= share * model.cv_results_["mean_test_score"]
         best = int(np.argmin(losses))
-        unit = float(np.mean(candidate.kernel.diagonal(search.X)))
+        unit = unit_of(candidate.kernel, search.X)
         return Compared(float(losses[best]), candidate, C=self.cs[best] / unit)
 
     def _logistic(
         self, kernel: Kernel, rows: Any, cv: Any, time_limit: float | None
     ) -> KernelLogisticRegressionCV:
         """Return logistic regression that chooses among the Cs, in units of the kernel."""
-        unit = float(np.mean(kernel.diagonal(rows)))
+        unit = unit_of(kernel, rows)
         return KernelLogisticRegressionCV(
             [kernel],
             [c / unit for c in self.cs],
@@ -348,12 +353,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         )
 
     def _compared(
-        self,
-        search: KernelSearch,
-        reader: Kernel,
-        best: Candidate,
-        means: list[Candidate],
-        run: Run,
+        self, search: KernelSearch, reader: Kernel, one: Candidate, means: list[Candidate], run: Run
     ) -> dict[str, Compared]:
         """Return all models by their log loss on rows left out one by one, or in groups.
 
@@ -372,12 +372,12 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
             return {}
         # Threads of the BLAS gain little on these rows, and lose much where others use the machine.
         with one_blas_thread():
-            found = {"ridge": Compared(some.log_loss(self._ridge(best)), best)}
+            found = {"ridge": Compared(some.log_loss(self._ridge(one)), one)}
             if means and not run.is_over():
                 found["mean"] = Compared(some.log_loss(self._ridge(means[0])), means[0])
         if run.is_over() or not has_logistic:
             return found
-        logistic = self._logistic(best.kernel, rows, "loo" if folds is None else folds, run.rest)
+        logistic = self._logistic(one.kernel, rows, "loo" if folds is None else folds, run.rest)
         with warnings.catch_warnings():
             # What the comparison has no time for is no fault of the model that is fitted last.
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -385,7 +385,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         if logistic._is_cut:
             return found
         loss, C = -float(logistic.best_score_), float(logistic.C_)
-        return {**found, "logistic": Compared(loss, best, C=C)}
+        return {**found, "logistic": Compared(loss, one, C=C)}
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of each row, with a warning of numbers far outside."""

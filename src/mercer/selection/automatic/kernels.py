@@ -26,7 +26,7 @@ from mercer.kernels import (
 )
 from mercer.kernels.kernel import Sum
 from mercer.kernels.maps import MEAN
-from mercer.kernels.tables.roles import Column, Role, columns_with_roles
+from mercer.kernels.tables.roles import Column, Role, columns_with_roles, named_columns
 
 # What is best depends on the target, so that all are tried. Two are learned from where they start,
 # of which one finds what the other takes for noise, smooth functions or steps in single columns;
@@ -73,24 +73,25 @@ class Start(NamedTuple):
         return self.is_learned and not self.terms and (self.family is None or leads)
 
 
-def starts(X: Any, is_learned: bool = True) -> list[Start]:
+def starts(X: Any, is_learned: bool = True, keep: Any = ()) -> list[Start]:
     """Return the kernels to try on rows such as `X`, learned ones among them or none.
 
     Numbers are compared by one kernel of each family, on standardised columns and on their normal
     scores; a category makes rows less alike by a factor; dates and text have terms of their own.
+    Columns to `keep` are no identifiers.
     """
-    return [start for start in _all_starts(X) if is_learned or not start.is_learned]
+    return [start for start in _all_starts(X, keep) if is_learned or not start.is_learned]
 
 
-def _all_starts(X: Any) -> list[Start]:
+def _all_starts(X: Any, keep: Any) -> list[Start]:
     try:
-        simple = default_kernel(X)
+        simple = default_kernel(X, keep)
     except ValueError:
         # No column says how rows are alike: what is left is the mean.
         return [Start("constant", Constant(1.0), False)]
     if sp.issparse(X):
         return [Start("default", simple, False)]
-    columns = columns_with_roles(X)
+    columns = columns_with_roles(X, keep)
     numbers = [c.title for c in columns if c.role is Role.NUMBER]
     if not numbers:
         return [Start("default", simple, False), Start("default, learned", simple, True)]
@@ -192,6 +193,11 @@ def at_widths(kernel: Kernel) -> list[Kernel]:
     return [kernel.with_params(**{name: factor * scale}) for factor in widths]
 
 
+def unit_of(kernel: Kernel, rows: Any) -> float:
+    """Return the mean of k(x, x), in units of which penalties are tried."""
+    return float(np.mean(kernel.diagonal(rows)))
+
+
 def _placed(kernel: Kernel, columns: list[Any]) -> Kernel:
     return kernel.on(*columns) if columns else kernel
 
@@ -207,11 +213,12 @@ def _reads(term: Kernel, numbers: list[Any]) -> bool:
     return columns is None or set(columns) <= set(numbers) or isinstance(inner, Match)
 
 
-def reader_of_rows(X: Any) -> Kernel:
+def reader_of_rows(X: Any, keep: Any = ()) -> Kernel:
     """Return a kernel that reads all columns that say something, by which rows are checked."""
     try:
-        return kernel_for("auto", X)
+        found = kernel_for("auto", X)
     except ValueError as error:
         if "no column tells" not in str(error):
             raise
-        return Constant(1.0)
+        found = Constant(1.0)
+    return default_kernel(X, keep) if named_columns(keep) else found

@@ -29,10 +29,12 @@ class AutomaticMachine(Arguments):
         time_limit: float | None = None,
         memory: Any = None,
         random_state: Any = None,
+        keep: Any = (),
     ) -> None:
         self.time_limit = time_limit
         self.memory = memory
         self.random_state = random_state
+        self.keep = keep
 
     @property
     def certificate_(self) -> Any:

@@ -26,7 +26,7 @@ LIKELY_PARTS = 2
 
 def likely_kernel(search: KernelSearch) -> Kernel:
     """Return a kernel of the cost of the winner: the first that is tried, with numbers."""
-    return starts(search.X)[0].kernel.resolved(search.X, search.weights)
+    return starts(search.X, keep=search.keep)[0].kernel.resolved(search.X, search.weights)
 
 
 def comparison_work(search: KernelSearch, rows: int) -> Work:
@@ -41,7 +41,7 @@ def likely_recipes(search: KernelSearch) -> list[Recipe | None]:
     There are none where nothing is learned.
     """
     is_learned = len(search.sample(search.first_rows)) >= search.least_rows
-    tried = [start for start in starts(search.X, is_learned) if start.is_learned]
+    tried = [start for start in starts(search.X, is_learned, search.keep) if start.is_learned]
     if not tried:
         return []
     first = Recipe(tried[0])
@@ -86,7 +86,7 @@ def automatic_plan(search: KernelSearch, last: Plan) -> Plan:
     few, second, judged = (
         len(search.sample(n)) for n in (search.first_rows, search.second_rows, search.judged_rows)
     )
-    tried = starts(search.X, is_learned=few >= search.least_rows)
+    tried = starts(search.X, few >= search.least_rows, search.keep)
     learned = [start for start in tried if start.is_learned]
     work = Work()
     for start in tried:

@@ -6,12 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import MultiOutputMixin, clone
 
 from mercer.data.columns import n_rows
 from mercer.data.stream import some_rows
 from mercer.errors import TwoValuesWarning, warn_caller
 from mercer.estimators import KernelRidge, KernelRidgeMean
+from mercer.estimators.score import Regression
 from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import (
     checked_seed,
@@ -31,7 +32,7 @@ from mercer.solvers import Run
 Array = NDArray[np.float64]
 
 
-class KernelRegressor(MultiOutputMixin, RegressorMixin, AutomaticMachine):
+class KernelRegressor(MultiOutputMixin, Regression, AutomaticMachine):
     """Regression of a table without a choice to make: the best kernel ridge that we know to find.
 
     Columns become what they hold: numbers, standardised or by their ranks, categories, dates,
@@ -50,6 +51,8 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AutomaticMachine):
         The limit of memory, in bytes or as ``"4GB"``; a share of the free memory by default.
     random_state : int, RandomState or None
         Seed of the samples of rows; None is always the same one.
+    keep : sequence of str or int
+        Columns to learn from though they look like identifiers, which are left out.
 
     Attributes
     ----------
@@ -96,7 +99,7 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AutomaticMachine):
         run = Run(self.time_limit)
         X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
         search = self._search(run, X, y, sample_weight, groups)
-        _tell_of_two_values(search.y)
+        _tell_of_two_values(search.y_unit * search.y)
         self.candidates_: Leaderboard = search.winners().settled
         model = self._machine(self.candidates_[0], search.unit)
         if self.candidates_[0].parts and not affords(model, run, search, X):
@@ -138,12 +141,13 @@ class KernelRegressor(MultiOutputMixin, RegressorMixin, AutomaticMachine):
 
     def _search(self, run: Run, X: Any, y: Any, sample_weight: Any, groups: Any) -> KernelSearch:
         """Return the search on checked rows, of which nothing stays in memory but its samples."""
-        reader = reader_of_rows(some_rows(X))
+        reader = reader_of_rows(some_rows(X), self.keep)
         rows, targets = checked_training(self, reader, X, y)
         weights = checked_weights(sample_weight, len(targets))
         columns = targets.reshape(len(targets), -1)
         seed = checked_seed(self.random_state) or 0
-        return KernelSearch.of(reader, rows, columns, weights, self.memory, seed, run, groups)
+        given = (reader, rows, columns, weights, self.memory, seed, run, groups)
+        return KernelSearch.of(*given, keep=self.keep)
 
     def predict(self, X: Any) -> Array:
         """Return predictions at the rows `X`, of shape (n,) or (n, targets).

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold
 
 from mercer.data.columns import take_rows
-from mercer.data.distinct import row_numbers
 from mercer.data.memory import lacking, room_of, steady_limit
 from mercer.errors import KernelOverflowError, MemoryLimitError, SingularSystemError
 from mercer.estimators.validation import training_subset
@@ -27,14 +26,15 @@ from mercer.native.core import thread_count
 from mercer.native.lapack import one_blas_thread
 from mercer.native.threads import in_pool
 from mercer.selection.automatic.board import Candidate, Judged, Leaderboard, Recipe, simplest_first
-from mercer.selection.automatic.kernels import Start, at_widths, in_family, starts
+from mercer.selection.automatic.kernels import Start, at_widths, in_family, starts, unit_of
 from mercer.selection.automatic.left_out import group_numbers, left_out, vary_alike, wrong_share
 from mercer.selection.automatic.mean import with_mean
-from mercer.selection.automatic.pool import pool_of
+from mercer.selection.automatic.pool import distinct_of, pool_of
 from mercer.selection.automatic.sums import DIGITS, recipes, to_learn_on, together, weighted_sum
 from mercer.selection.grid import reader_of
 from mercer.solvers import Run
 from mercer.solvers.ridge.bordered import RidgeProblem
+from mercer.solvers.rounding import usual_unit
 from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
@@ -70,6 +70,10 @@ class KernelSearch:
         The numbers of groups of rows, which are left out together.
     is_classes : bool
         Whether targets are those of classes: of two one column, of more a column each.
+    keep : sequence of str or int
+        Columns that are no identifiers, see `starts`.
+    y_unit : float
+        What targets are counted in, so that squares of their errors are numbers.
     """
 
     # Rows of the first round, in which every kernel is tried; of the second, in which the best
@@ -113,6 +117,8 @@ class KernelSearch:
     run: Run
     groups: Sample | None = None
     is_classes: bool = False
+    keep: Any = ()
+    y_unit: float = 1.0
 
     @classmethod
     def of(
@@ -126,13 +132,13 @@ class KernelSearch:
         run: Run,
         groups: Any = None,
         is_classes: bool = False,
+        keep: Any = (),
     ) -> KernelSearch:
         """Return the search on the distinct ones of weighted rows.
 
         Equal rows with equal targets are one row of the weight of all: copies of a row would give
         it away when it is left out. Of very many rows some are drawn first, and those of a stream
-        are read into memory. The `reader` is a kernel that reads the rows; the other parameters are
-        those of the class.
+        are read into memory. The `reader` is a kernel that reads the rows.
         """
         numbers = None if groups is None else group_numbers(groups, len(y))
         # What is free differs from call to call, and samples must not.
@@ -143,20 +149,16 @@ class KernelSearch:
             numbers = None if numbers is None else numbers[pool]
         # Of the codes of classes one column tells all.
         told = y.argmax(axis=1) if is_classes and y.shape[1] > 1 else y
-        columns = [row_numbers(X), told, weights > 0.0, *([] if numbers is None else [numbers])]
-        keys = np.column_stack(columns)
-        _, first, places = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        total = np.bincount(places.ravel(), weights)
-        kept = np.flatnonzero(total > 0.0)
-        kept = kept[np.argsort(first[kept])]
-        index, w = first[kept], total[kept]
+        index, w = distinct_of(X, weights, told, *([] if numbers is None else [numbers]))
         rows = X if len(index) == len(y) else training_subset(reader, X, index)
-        unit = float(w.mean())
-        given = index if pool is None else pool[index]
+        y, unit = y[index], float(w.mean())
         numbers = None if numbers is None else numbers[index]
         if numbers is not None and len(np.unique(numbers)) < 2:
             raise ValueError("groups must hold two groups of positive weight at least, got one")
-        return cls(rows, y[index], w / unit, unit, given, limit, seed, run, numbers, is_classes)
+        y_unit = usual_unit(float(np.abs(y).max(initial=0.0)))
+        index = index if pool is None else pool[index]
+        of_rows = (rows, y / y_unit, w / unit, unit, index, limit)
+        return cls(*of_rows, seed, run, numbers, is_classes, keep, y_unit)
 
     def winners(self) -> Leaderboard:
         """Return all candidates, the chosen one first."""
@@ -182,7 +184,7 @@ class KernelSearch:
         are not learned: where it took the targets for noise, the others would find nothing else.
         """
         sample, limit = self.sample(self.first_rows), self.run.share(self.first_share)
-        every = starts(self.X, is_learned=len(sample) >= self.least_rows)
+        every = starts(self.X, len(sample) >= self.least_rows, self.keep)
         self.run.enter(f"trying {len(every)} kernels on {len(sample)} rows")
         ahead = [start for start in every if start.leads or not start.is_learned]
         found = self._tried_side_by_side(ahead, None, sample, limit)
@@ -280,7 +282,7 @@ class KernelSearch:
             rows = Rows.of(self._rows(start.kernel, sample))
             kernels = at_widths(start.kernel.resolved(rows, self.weights[sample]))
             found = min(
-                (self._judged(k, self.plain_ridges, _unit(k, rows), sample) for k in kernels),
+                (self._judged(k, self.plain_ridges, unit_of(k, rows), sample) for k in kernels),
                 key=lambda judged: float(judged.squares.sum()),
             )
         elif start.terms:
@@ -362,7 +364,7 @@ class KernelSearch:
     ) -> Judged:
         """Return a kernel with the best of some ridges, and its errors on rows left out."""
         rows, y, w = Rows.of(self._rows(kernel, sample)), self.y[sample], self.weights[sample]
-        least = self.least_ridge * _unit(kernel, rows)
+        least = self.least_ridge * unit_of(kernel, rows)
         alphas = np.unique([max(alpha * factor, least) for factor in factors])
         few = self.sample(self.first_rows)
         if len(alphas) > 1 and len(sample) > len(few) and vary_alike(self.y, few, sample):
@@ -380,7 +382,7 @@ class KernelSearch:
         squares = w * (missed**2).mean(axis=1)
         if self.is_classes:
             return squares, wrong_share(y, y - missed, w)
-        return squares, float(np.sqrt(squares.mean()))
+        return squares, self.y_unit * float(np.sqrt(squares.mean()))
 
 
 def _bytes(sample: Sample, terms: int = 0) -> int:
@@ -394,7 +396,3 @@ def _or_refusal(run: Callable[[], Candidate]) -> Candidate | ValueError:
         return run()
     except REFUSALS as error:
         return error
-
-
-def _unit(kernel: Kernel, rows: Any) -> float:
-    return float(np.mean(kernel.diagonal(rows)))
