@@ -362,3 +362,11 @@ def test_a_file_without_a_line_of_names_is_told_so(tmp_path):
     path.write_text("".join(f"{i},{-i}.5,{i}e-3\n" for i in range(20)))
     said = refused("fit", path, "--target", "y")
     assert "no column 'y'; it has 0, 0.5, 0e-3; a line that names the columns should be" in said
+
+
+def test_a_target_whose_squares_are_no_numbers_is_refused_with_its_size(tmp_path):
+    rows = table().with_columns(pl.col("price") * 1e200)
+    rows.write_csv(tmp_path / "huge.csv")
+    line = refused("fit", tmp_path / "huge.csv", *PRICE, "--alpha", "1")
+    assert "the target 'price' has numbers of up to " in line
+    assert line.endswith("e+200, whose squares are no numbers to score by; divide it by that")

@@ -9,13 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 
 from mercer.errors import ApproximationWarning
 from mercer.estimators.estimator import KernelEstimator, kernels_for, like
 from mercer.estimators.fitted import warn_of_landmarks
 from mercer.estimators.posterior import RidgePosterior
 from mercer.estimators.ridge import KernelRidge, checked_ridges
+from mercer.estimators.score import Regression
 from mercer.estimators.validation import checked_rows, checked_training, checked_weights
 from mercer.functions import MeanFunction
 from mercer.functions.mean import weighted_kernel
@@ -25,12 +26,13 @@ from mercer.planning import Plan
 from mercer.solvers import Certificate, Run
 from mercer.solvers.contract import FEW_ROWS, STAND_INS
 from mercer.solvers.ridge.held_out import copies_of
+from mercer.solvers.rounding import column_norms
 from mercer.solvers.stacking import mean_weights
 
 Array = NDArray[np.float64]
 
 
-class KernelRidgeMean(MultiOutputMixin, RegressorMixin, RidgePosterior):
+class KernelRidgeMean(MultiOutputMixin, Regression, RidgePosterior):
     """The mean of kernel ridges, f = sum_c v_c f_c, each with a kernel and a ridge of its own.
 
     Where several kernels predict about as well and miss different rows, their mean misses less
@@ -175,13 +177,13 @@ class KernelRidgeMean(MultiOutputMixin, RegressorMixin, RidgePosterior):
         """Return what follows for the mean from what is proved of every fit."""
         each = [m.certificate_ for m in self.estimators_]
         worst = max(each, key=lambda c: c.value / c.tolerance if c.tolerance > 0.0 else c.value)
-        squares = np.array([np.square(c.radius) for c in each])
-        radius = np.sqrt(np.tensordot(v, squares, 1))
+        radii = np.array([np.atleast_1d(c.radius) for c in each])
+        radius = column_norms(np.sqrt(v)[:, None] * radii)
         return Certificate(
             worst.kind,
             worst.value,
             worst.tolerance,
-            radius if radius.ndim else float(radius),
+            radius if np.ndim(worst.radius) else float(radius[0]),
             self.kernel_.diagonal,
             worst.method,
             all(c.is_proved for c in each),

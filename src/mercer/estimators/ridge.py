@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 
 from mercer.data.columns import n_rows
 from mercer.data.stream import Stream
@@ -15,6 +15,7 @@ from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.fitted import approximation_of, carried, certificate_of, function_of
 from mercer.estimators.online.partial_fit import TargetStream
 from mercer.estimators.posterior import CACHES, RidgePosterior
+from mercer.estimators.score import Regression
 from mercer.estimators.streams import LEARNING
 from mercer.estimators.training import Training
 from mercer.estimators.validation import checked_rows, checked_training, checked_weights
@@ -26,9 +27,7 @@ from mercer.tiles import Rows
 Array = NDArray[np.float64]
 
 
-class KernelRidge(
-    CallbackSupportMixin, MultiOutputMixin, RegressorMixin, TargetStream, RidgePosterior
-):
+class KernelRidge(CallbackSupportMixin, MultiOutputMixin, Regression, TargetStream, RidgePosterior):
     """Least squares with a kernel: f minimises sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2.
 
     The minimum is f(x) = sum_i a_i k(x_i, x) with (K + alpha W^-1) a + b 1 = y and 1'a = 0; the

@@ -33,6 +33,7 @@ from mercer.native.lapack import one_blas_thread
 from mercer.solvers import Run
 from mercer.solvers.ridge.bordered import RidgeProblem
 from mercer.solvers.ridge.evidence import Evidence, left_out_error, restricted_likelihood
+from mercer.solvers.rounding import usual_unit
 from mercer.tiles import Rows, compile_expression, evaluate
 from mercer.tiles.derivative import Contraction
 from mercer.tiles.derivative.views import is_discrete
@@ -197,7 +198,8 @@ def _checked(kernel: Kernel, X: Any, y: Any) -> tuple[Any, Array]:
         X, codes, classes = checked_classification(model, kernel, X, labels)
         return X, one_against_rest(codes, len(classes))
     X, targets = checked_training(model, kernel, X, y)
-    return X, targets.reshape(len(targets), -1)
+    # Whatever the targets are counted in, the kernel and alpha are the same.
+    return X, targets.reshape(len(targets), -1) / usual_unit(float(np.abs(targets).max()))
 
 
 def _are_texts(labels: NDArray[Any]) -> bool:

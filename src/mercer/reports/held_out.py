@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mercer.data.listing import in_four_digits
 from mercer.reports.thresholds import average_precision, rarer
+from mercer.solvers.rounding import usual_unit
 
 Array = NDArray[Any]
 
@@ -82,7 +83,9 @@ def regression_scores(y: Array, predicted: Array, mean: float, weights: Array) -
         The weights of the rows.
     """
     used = _used(weights)
-    y, predicted, weights = y[used], predicted[used], weights[used]
+    # In these units squares are numbers.
+    unit = usual_unit(float(np.abs(y[used]).max(initial=0.0)))
+    y, predicted, weights, mean = y[used] / unit, predicted[used] / unit, weights[used], mean / unit
     squares, flat = (y - predicted) ** 2, (y - mean) ** 2
     absolute, flat_absolute = np.abs(y - predicted), np.abs(y - mean)
 
@@ -92,10 +95,10 @@ def regression_scores(y: Array, predicted: Array, mean: float, weights: Array) -
         return float(1.0 - missed / spread) if spread > 0.0 else float(missed == 0.0)
 
     def rmse(errors: Array, w: Array) -> float:
-        return float(np.sqrt(np.average(errors, weights=w)))
+        return unit * float(np.sqrt(np.average(errors, weights=w)))
 
     def mae(errors: Array, w: Array) -> float:
-        return float(np.average(errors, weights=w))
+        return unit * float(np.average(errors, weights=w))
 
     return [
         _scored("R2", r2, squares, flat, weights, True),

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 from sklearn.utils import check_random_state
 
 from mercer.data.columns import is_matrix, n_rows
@@ -15,6 +15,7 @@ from mercer.data.memory import memory_limit, room_of
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.estimators.estimator import beside, like
+from mercer.estimators.score import Regression
 from mercer.estimators.validation import checked_training, checked_weights
 from mercer.kernels import Kernel
 from mercer.planning import Plan, Settings
@@ -33,7 +34,7 @@ from mercer.tiles import Rows
 Array = NDArray[np.float64]
 
 
-class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
+class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
     """Kernel ridge regression with the kernel and the ridge that predict held-out rows best.
 
     With B = A^-1 - A^-1 1 1'A^-1 / 1'A^-1 1 and A = K + alpha W^-1 the fit is a = B y, and what the
@@ -307,6 +308,11 @@ class KernelRidgeCV(MultiOutputMixin, RegressorMixin, Chosen):
         scores = Scores.of(self.scoring, self.alpha_per_target, is_weighted, targets.ndim == 1)
         targets = targets.reshape(len(targets), -1)
         units = scores.units_of(targets)
+        if scores.scorer is not None and (units != 1.0).any():
+            raise ValueError(
+                f"scoring={self.scoring!r} may square errors, got y of up to "
+                f"{np.abs(targets).max():.3g}; divide y by that, or use scoring=None"
+            )
         search = Search(
             rows,
             targets / units,

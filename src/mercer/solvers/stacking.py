@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 from scipy.optimize import nnls
 
+from mercer.solvers.rounding import usual_unit
+
 Array = NDArray[np.float64]
 
 
@@ -30,6 +32,7 @@ def mean_weights(errors: Array) -> Array:
     C. Lawson and R. Hanson (1974), Solving least squares problems (chapter 23).
     """
     fits = errors.shape[1]
+    errors = errors / usual_unit(float(np.abs(errors).max(initial=0.0)))
     size = float(np.sqrt(np.square(errors).sum() / fits))
     if fits == 1 or not size > 0.0 or not np.isfinite(size):
         return np.full(fits, 1.0 / fits)

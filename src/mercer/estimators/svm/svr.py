@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 
 from mercer.data.checks import checked_not_negative, checked_positive
 from mercer.data.columns import n_rows
 from mercer.estimators.fitted import gap_certificate
+from mercer.estimators.score import Regression
 from mercer.estimators.svm.hard_margin import Solved, Task
 from mercer.estimators.svm.partial_fit import learn_targets
 from mercer.estimators.svm.supports import SupportVectorMachine, checked_cost, support_rows
@@ -28,7 +28,7 @@ from mercer.solvers import MarginProblem, Run
 Array = NDArray[np.float64]
 
 
-class KernelSVR(RegressorMixin, SupportVectorMachine):
+class KernelSVR(Regression, SupportVectorMachine):
     """A tube: f, b minimise C sum_i w_i max(0, |y_i - f(x_i) - b| - epsilon) + 1/2 ||f||^2.
 
     The minimum is f(x) = sum_i a_i k(x_i, x), and a_i is zero for rows within the tube, which are

@@ -74,7 +74,8 @@ class Candidate:
         The ridge.
     squares : array of shape (n,)
         The squared error of every row left out times its weight, the mean over all targets; of
-        classes the targets are the codes 1 and -1.
+        classes the targets are the codes 1 and -1. Targets whose squares are no numbers are counted
+        in a power of two.
     score : float
         What the leaderboard shows: the root of the mean squared error on rows left out, in units
         of the target, or the share of these rows that are put into another class than theirs.
@@ -113,7 +114,7 @@ class Candidate:
 
     @property
     def error(self) -> float:
-        """The root of the mean squared error on rows left out, by which kernels are chosen."""
+        """The root of the mean of `squares`, by which kernels are chosen."""
         return float(np.sqrt(self.squares.mean()))
 
 

@@ -65,7 +65,7 @@ def growth(kernel: Kernel, X: Any, problem: RidgeProblem, memory: Any) -> Array:
     hierarchical, or phylogenetic structure. Ecography 40.
     """
     found = np.ones(problem.y.shape[1])
-    n = n_rows(X)
+    n, (problem, _) = n_rows(X), problem.in_units()
     if n > ROWS:
         some = np.sort(np.random.default_rng(0).permutation(n)[:ROWS])
         X, problem = take_rows(X, some), problem.on(some)

@@ -24,7 +24,8 @@ class TargetVariance:
     target of a training row known exactly, and intervals there vanish. The posterior variance has
     a further factor, by which errors of slices of rows left out grow faster than it: see `growth`.
     It is one number for all rows where nothing is known of it: of a finished matrix, which tells
-    no k(x, x), and of least squares without a ridge on explicit features.
+    no k(x, x), and of least squares without a ridge on explicit features. Of targets whose squares
+    are no numbers it is counted in a power of two, of which intervals are free: see `spread`.
 
     Parameters
     ----------
@@ -57,6 +58,7 @@ class TargetVariance:
     ) -> TargetVariance:
         """Return it from the prior variance that the Gram matrix leaves, or None if unknown."""
         w, (e, variances) = problem.weights, left_out
+        e = e / problem.in_units()[1]
         noise = problem.alpha / np.mean(w / copies_of(w))
         rows = posterior = np.full_like(e, np.nan)
         if prior is not None:
