@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 import mercer
-from mercer.reports.page.mathml import mathml
+from mercer.reports.page.mathml import in_factors, mathml
 from mercer.reports.page.sections import _formula
 
 FORMULAS = [
@@ -60,6 +60,23 @@ def test_scripts_fractions_and_roots_are_set():
     assert "<mfrac><mn>1</mn><mn>2</mn></mfrac>" in mathml(r"\frac{1}{2}")
     assert "<msqrt><mi>x</mi></msqrt>" in mathml(r"\sqrt{x}")
     assert mathml(r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}").count("<mtd>") == 4
+
+
+def test_a_product_is_a_row_of_factors_between_which_a_line_may_end():
+    k = 0.5 * (mercer.Gaussian(1.0).on("a") * (1.0 + mercer.Match().on("b")))
+    assert in_factors(k.latex()).count(" <math") == 2
+    assert in_factors("x").count("<math") == 1
+
+
+def test_brackets_around_what_is_high_are_as_high():
+    text = mathml(r"k(x, z) = \exp\left(-\frac{x}{2}\right)^{2}")
+    assert text.count('<mo stretchy="false">') == 2
+    assert "<msup><mrow><mo>(</mo>" in text and "<mo>)</mo></mrow><mn>2</mn></msup>" in text
+
+
+def test_factors_that_are_multiplied_out_have_four_digits():
+    text = _formula(0.12345 * (0.23456 * mercer.Gaussian(1.0) + mercer.Linear()))
+    assert "<mn>0.02896</mn>" in text and "<mn>0.1235</mn>" in text
 
 
 def test_a_factor_before_a_sum_is_multiplied_out_into_lines():

@@ -20,7 +20,9 @@ from mercer.kernels.language.outline import by_terms, outline
         ("gaussian.after(normal_scores()).after(standardize()).on(a)", "gaussian of ranks of a"),
         ("gaussian.after(calendar()).on(day)", "gaussian of the calendar of day"),
         ("(gaussian + linear).on(a)", "(gaussian + linear) of a"),
-        ("spectrum(3).normalized()", "normalized(spectrum)"),
+        ("spectrum(3).normalized()", "normalized spectrum"),
+        ("match.on(a) ** 3 * gaussian.on(b)", "a power of match of a × gaussian of b"),
+        ("(match.on(a) + linear.on(b)) ** 2", "a power of (match of a + linear of b)"),
         ("constant(2.0)", "constant"),
     ],
 )

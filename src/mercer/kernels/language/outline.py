@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.kernels.kernel import After, Columns, Constant, Kernel, Product, Scaled, Sum
+from mercer.kernels.kernel import (
+    After,
+    Columns,
+    Constant,
+    Kernel,
+    Normalized,
+    Power,
+    Product,
+    Scaled,
+    Sum,
+)
 from mercer.kernels.language.brief import in_lines, without_lists
 from mercer.kernels.language.printing import snake_case
 
@@ -64,6 +74,9 @@ def _term(kernel: Kernel) -> str:
         return f"{_bracketed(kernel.kernel)} of {_listed(kernel.columns)}"
     if isinstance(kernel, After):
         return f"{_bracketed(kernel.kernel)}{_mapped(kernel.g)}"
+    if isinstance(kernel, Power | Normalized):
+        word = "a power of" if isinstance(kernel, Power) else "normalized"
+        return f"{word} {_bracketed(kernel.parts[0])}"
     inner = kernel.parts
     name = snake_case(type(kernel).__name__)
     return f"{name}({', '.join(map(outline, inner))})" if inner else name

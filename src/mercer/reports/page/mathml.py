@@ -20,18 +20,41 @@ OPERATORS = {
     r"\lvert": "|", r"\rvert": "|", r"\{": "{", r"\}": "}", "-": "−",
 }  # fmt: skip
 FUNCTIONS = {rf"\{name}": name for name in ("exp", "log", "sin", "cos", "min", "max", "tanh")}
-IGNORED = {r"\;", r"\ ", r"\left", r"\right"}
+IGNORED = {r"\;", r"\ "}
+# What stands between the factors of a product.
+THIN = '<mspace width="0.17em"/>'
 # What a name in the text of a formula stands for.
 WRITTEN = {r"\textbackslash": "\\", r"\^": "^", r"\~": "~"}
 
 
 def mathml(latex: str) -> str:
     """Return a formula in LaTeX as a MathML element."""
-    return f'<math displaystyle="true">{_row(_Reader(latex).items(None))}</math>'
+    return _math(_Reader(latex).items(None))
+
+
+def in_factors(latex: str) -> str:
+    """Return a product with an element for every factor, between which a line may end."""
+    factors: list[list[str]] = [[]]
+    for item in _Reader(latex).items(None):
+        if item == THIN:
+            factors.append([])
+        else:
+            factors[-1].append(item)
+    return " ".join(_math(factor) for factor in factors)
+
+
+def _math(items: list[str]) -> str:
+    return f'<math displaystyle="true">{_row(items)}</math>'
 
 
 def _row(items: list[str]) -> str:
     return items[0] if len(items) == 1 else f"<mrow>{''.join(items)}</mrow>"
+
+
+def _sign(text: str) -> str:
+    """Return an operator; brackets and bars stand as high as letters."""
+    low = ' stretchy="false"' if text in "()[]{}|‖" else ""
+    return f"<mo{low}>{escape(text)}</mo>"
 
 
 class _Reader:
@@ -103,19 +126,26 @@ class _Reader:
                 return [f'<mn style="font-weight:bold">{escape(self._name())}</mn>']
             case r"\begin":
                 return [self._matrix()]
+            case r"\left":
+                inside = [self._bracket(), *self.items(r"\right"), self._bracket()]
+                return [f"<mrow>{''.join(inside)}</mrow>"]
         if token in IGNORED:
             return []
         if token == r"\,":
-            return ['<mspace width="0.17em"/>']
+            return [THIN]
         if token in SYMBOLS:
             return [f"<mi>{SYMBOLS[token]}</mi>"]
         if token in FUNCTIONS:
             return [f"<mi>{FUNCTIONS[token]}</mi><mo>&#8289;</mo>"]
         if token in OPERATORS:
-            return [f"<mo>{OPERATORS[token]}</mo>"]
+            return [_sign(OPERATORS[token])]
         if token[0].isdigit():
             return [f"<mn>{token}</mn>"]
-        return [f"<mi>{token}</mi>" if token.isalpha() else f"<mo>{escape(token)}</mo>"]
+        return [f"<mi>{token}</mi>" if token.isalpha() else _sign(token)]
+
+    def _bracket(self) -> str:
+        """Return a bracket that is as high as what it holds."""
+        return f"<mo>{escape(self._next())}</mo>" if self._peek() else ""
 
     def _name(self) -> str:
         """Return the text in braces as it was before it was escaped, blanks and all."""

@@ -16,7 +16,7 @@ from mercer.kernels.language.outline import outline
 from mercer.reports.page import charts
 from mercer.reports.page.facts import Facts, cells_of, has_columns
 from mercer.reports.page.html import figures, paragraph, section, table
-from mercer.reports.page.mathml import mathml
+from mercer.reports.page.mathml import in_factors
 from mercer.reports.recipe import Part, recipe_of
 from mercer.reports.spectrum import eigenvalues_of, ridge_of
 from mercer.selection.automatic.board import Leaderboard
@@ -69,11 +69,14 @@ def _formula(k: Kernel) -> str:
     # Terms that are set.
     most = 12
     for i, term in enumerate(terms[:most]):
+        if isinstance(term, Scaled):
+            # The product of factors that are in four digits has more.
+            term = float(f"{term.factor:.4g}") * term.kernel
         latex = term.latex()
         if len(latex) > longest:
             lines.append(f"<code>{escape(repr(term))}</code>")
         else:
-            lines.append(("+ " if i else "") + mathml(("k(x, z) = " if i == 0 else "") + latex))
+            lines.append(("+ " if i else "") + in_factors(("k(x, z) = " if i == 0 else "") + latex))
     if len(terms) > most:
         lines.append(f"+ … {len(terms) - most} terms more, which are in the tree")
     return f'<div class="formula">{"".join(f"<div>{line}</div>" for line in lines)}</div>'
@@ -154,15 +157,20 @@ def similarity(facts: Facts) -> str:
     found = eigenvalues_of(K, n, ridge_of(facts.inner))
     told = "eigenvalues of K"
     if found.effective_dimension is not None:
+        # Of some rows no more eigenvalues are known.
+        least = "at least " if len(K) < n else ""
         told += (
-            f"; dashed: alpha. Effective dimension {found.effective_dimension:.1f}: so many numbers"
-            f" the fit to {n} rows is free to choose"
+            f"; dashed: alpha. Effective dimension {least}{found.effective_dimension:.1f}: so many "
+            f"numbers the fit to {n:,} rows is free to choose"
         )
-    shown = min(len(K), charts.GRAM_ROWS)
+    shown = (
+        f"k(x, z) of {min(len(K), charts.GRAM_ROWS)} rows, ordered by cluster: the more alike, the "
+        "stronger the colour"
+    )
     return section(
         "Similarity of the training rows",
         figures(
-            (charts.gram_picture(K), f"k(x, z) of {shown} rows, ordered by cluster"),
+            (charts.gram_picture(K), shown),
             (charts.spectrum(found), told),
         ),
     )
@@ -254,7 +262,7 @@ def certificate(facts: Facts) -> str:
     elif getattr(model, "solver_", None) is not None:
         lines.append(("solver", type(model.solver_).__name__))
     if facts.rows_per_second is not None:
-        lines.append(("time to predict", f"{facts.rows_per_second:,.0f} rows a second"))
+        lines.append(("speed of predictions", f"{facts.rows_per_second:,.0f} rows a second"))
     if facts.function is not None:
         lines.append(("memory of the model", _bytes(_size(facts))))
     if facts.holds_all_rows:
