@@ -42,7 +42,7 @@ def test_the_screen_tells_everything_that_happened(data, tmp_path):
         "to edit and to give back: ",
         "plan\n  KernelRidge",
         " by cholesky",
-        "95 % interval",
+        "95% interval",
         "against the mean as baseline",
         "relative residual",
         f"model file   {model}",
@@ -368,8 +368,8 @@ def test_the_rarer_of_two_classes_is_told_with_thresholds(tmp_path):
     by_class = next(each for each in found["classes"] if each["label"] == "1")
     assert [half["precision"], half["recall"]] == [by_class["precision"], by_class["recall"]]
     html = page.read_text()
-    assert "Thresholds of 1" in html
-    assert "precision over recall of 1: average precision" in html
+    assert "Thresholds of class 1" in html
+    assert "precision over recall of class 1: average precision" in html
     assert "average precision of '1'" in run("fit", path, *settings).stdout
     three = fitted(path, "--target", "site", "--drop", "price,sick,weight,home,hit", "--C", "1")
     assert "thresholds" not in three

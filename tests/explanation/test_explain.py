@@ -328,7 +328,7 @@ def test_a_limit_of_memory_is_not_taken_for_a_kernel_without_a_derivative(rng, m
 def test_a_spread_has_a_legend_and_a_column_without_a_name_is_called_by_its_position():
     X = np.random.default_rng(0).normal(size=(40, 2))
     said = str(mercer.explain(mercer.KernelRidge("linear", 0.1).fit(X, X @ [2.0, 1.0])))
-    assert "from low to high: that change in 80 % of rows" in said
+    assert "from low to high: that change in 80% of rows" in said
     assert re.search(r"\ncolumn 0 +1\.", said)
     assert re.search(r"100.0%  0\.\d+ column 0 \+ 0\.\d+ column 1", said)
 

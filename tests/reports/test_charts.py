@@ -1,8 +1,14 @@
 """The pictures of a page show what is to be told apart."""
 
+import re
+from itertools import pairwise
+
+import numpy as np
 import pytest
 
+import mercer
 from mercer.reports.page import charts
+from mercer.reports.page.facts import Facts
 from mercer.reports.page.svg import Plot
 
 
@@ -38,3 +44,49 @@ def test_large_numbers_along_an_axis_are_in_units_that_it_names(most, tick, unit
 def test_dates_along_an_axis_have_no_unit():
     text = str(Plot((0.0, 1e9), (0.0, 1.0), "day", "y", "a picture", is_date=True))
     assert ">day<" in text
+
+
+NAMES = ("Charlottenburg-Wilmersdorf, Berlin", "Elbvororte", "<b>")
+
+
+def test_names_along_an_axis_are_cut_and_lie_below_each_other():
+    text = str(Plot((0.0, 1.0), (2.5, -0.5), "f", "district", "a picture", NAMES))
+    shown = re.findall(r'<text class="tick end" x="[^"]*" y="([^"]*)">(.*?)</text>', text)
+    assert [name for _, name in shown] == ["Charlottenburg-Wi…", "Elbvororte", "&lt;b&gt;"]
+    heights = [float(height) for height, _ in shown]
+    assert heights == sorted(heights) and min(np.diff(heights)) > 14.0
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "shown"),
+    [
+        ("2015-01-02", "2023-04-01", ["2016", "2018", "2020", "2022"]),
+        ("1958-03-29", "2001-12-29", ["1960", "1970", "1980", "1990", "2000"]),
+        ("2020-01-15", "2020-11-02", ["2020-04", "2020-07", "2020-10"]),
+        ("2020-02-26", "2020-03-03", ["2020-02-28", "2020-03-01", "2020-03-03"]),
+        ("2020-02-26T01", "2020-02-27T02", ["02-26 12h", "02-27 00h"]),
+        ("2020-02-26T09:58", "2020-02-26T11:02", ["10:00", "10:15", "10:30", "10:45", "11:00"]),
+    ],
+)
+def test_dates_along_an_axis_are_round_ones(first, last, shown):
+    ends = tuple(float(np.datetime64(t, "s").astype(int)) for t in (first, last))
+    text = str(Plot(ends, (0.0, 1.0), "day", "y", "a picture", is_date=True))
+    assert re.findall(r'"tick middle"[^>]*>(.*?)<', text) == shown
+
+
+@pytest.mark.parametrize("low", [0.0, -1e-4, 0.12344, 123456.0])
+@pytest.mark.parametrize("span", [1e-4, 0.11, 1.0, 7.0, 1100.0])
+def test_numbers_along_an_axis_do_not_touch(low, span):
+    plot = Plot((low, low + span), (2.5, -0.5), "x", "y", "a picture", NAMES)
+    shown = re.findall(r'"tick middle" x="([^"]*)"[^>]*>(.*?)<', str(plot))
+    for (a, left), (b, right) in pairwise(shown):
+        assert float(b) - float(a) > 4.0 * (len(left) + len(right))
+
+
+def test_a_column_alone_has_a_curve_with_every_turn():
+    x = np.linspace(0.0, 60.0, 300)
+    model = mercer.KernelRidge("gaussian(1.0)", 1e-3).fit(x[:, None], np.sin(x))
+    plot = charts.effect(Facts(model, x[:, None], np.sin(x)), 0)
+    line = re.search(r'<polyline class="line" points="([^"]*)"', str(plot))[1]
+    heights = np.array([float(point.split(",")[1]) for point in line.split()])
+    assert np.sum(np.diff(np.sign(np.diff(heights))) != 0) == 19

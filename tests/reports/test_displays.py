@@ -104,8 +104,8 @@ def test_effects_of_classes_are_probabilities_or_scores(rng, model):
     X = rng.normal(size=(60, 2))
     display = EffectDisplay.from_estimator(model.fit(X, X[:, 1] > 0.0), X, 1)
     assert display.effect.mean[-1] > display.effect.mean[0]
-    expected = "probability of True" if hasattr(model, "predict_proba") else "score of True"
-    assert display.ax_.get_ylabel() == expected
+    what = "probability" if hasattr(model, "predict_proba") else "score"
+    assert display.ax_.get_ylabel() == f"{what} of class True"
 
 
 def test_groups_of_rows_that_are_alike_stand_together(rng):

@@ -14,7 +14,7 @@ import mercer
 from mercer.reports.page import Source, facts_of, page_of
 from mercer.reports.page.again import code
 from mercer.reports.page.facts import Facts
-from mercer.reports.page.html import number
+from mercer.reports.page.html import cell, number
 
 random = np.random.default_rng(0)
 N = 60
@@ -345,3 +345,41 @@ def test_support_vectors_are_not_taken_for_all_rows():
 def test_zero_has_no_sign():
     assert number(-0.0) == "0"
     assert number(-0.25) == "−0.25"
+
+
+@pytest.mark.parametrize(
+    ("trend", "missed", "said"),
+    [
+        (0.0, 0.1, "% less than predicting the mean of the training targets would."),
+        (0.0, 3.0, "% more than predicting the mean of the training targets would."),
+        (50.0, 9.0, "the mean of the held-out targets would miss it by less."),
+        (0.0, 9.0, "It predicts no better than the mean of the training targets does."),
+    ],
+)
+def test_the_summary_compares_with_the_mean_of_the_training_targets(trend, missed, said):
+    rng = np.random.default_rng(0)
+    signs = np.where(rng.random(300) < 0.5, -1.0, 1.0)
+    # Most targets are near their mean, and few far off, so that the mean is seldom off by much.
+    y = np.where(np.arange(300) % 10 == 0, 10.0, 0.1) * signs
+    model = mercer.KernelRidge("linear", 1e-6).fit(y[:200, None], y[:200])
+    html = mercer.report(model, (y[200:] + trend + missed * signs[200:])[:, None], y[200:] + trend)
+    assert said in html.html
+
+
+def test_words_are_listed_under_what_they_speak_for():
+    texts = np.array(["win cash now", "see you at home", "cash prize", "home for tea"] * 15)
+    spam = np.array(["spam", "ham"] * 30)
+    table = pd.DataFrame({"text": texts, "n": random.normal(size=N)})
+    model = mercer.KernelLogisticRegression("words.on(text) + linear.on(n)").fit(table, spam)
+    found = re.search(r'id="text">(.*?)</section>', mercer.report(model, table, spam).html)[1]
+    for_spam, for_ham = found.split("<h3>for ham</h3>")
+    assert "<h3>for spam</h3>" in for_spam and "cash" in for_spam and "home" in for_ham
+    assert "column" not in found
+    model.fit(table, np.array(["a", "b", "c"] * 20))
+    html = mercer.report(model, table, np.array(["a", "b", "c"] * 20)).html
+    assert "<h3>for a class</h3>" in html and "<th>class</th>" in html
+
+
+def test_what_is_short_in_a_table_stands_on_one_line():
+    assert cell("2015-09-25") == '<td class="line">2015-09-25</td>'
+    assert cell("quiet street near the park") == "<td>quiet street near the park</td>"

@@ -23,7 +23,7 @@ SICK = np.where(np.median(PRICE) < PRICE, "ill", "well")
 X = random.normal(size=(N, 2))
 TEXTS = ["abab", "bcbc", "caca"] * 20
 HOW = "mercer report MODEL --data FILE --target COLUMN"
-ALWAYS = {"before-you-use-it", "kernel", "certificate-and-cost", "again"}
+ALWAYS = {"before-you-use-it", "kernel", "certificate-and-cost", "make-it-again"}
 FROM_ROWS = {"columns", "effects", "similarity-of-the-training-rows", "influential-rows"}
 
 
@@ -111,8 +111,8 @@ def test_columns_of_kept_numbers_are_called_by_their_names_and_nothing_is_warned
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = sections(mercer.report(model))
-    assert "u: mean" in found["effects"]
-    assert "<td>u</td>" in found["columns"]
+    assert "effect of u<" in found["effects"]
+    assert ">u</td>" in found["columns"]
 
 
 def test_rows_without_targets_are_looked_at_and_compared_but_not_tested():

@@ -95,5 +95,5 @@ def _comparison(path: str) -> str:
     inside = float(np.mean((low <= measured) & (measured <= high)))
     return (
         f"{len(measured)} new substances: off by {error:.2f} in log10 mol/l (their mean is off by "
-        f"{spread:.2f}), and {inside:.0%} of them lie in their intervals of 90 %"
+        f"{spread:.2f}), and {inside:.0%} of them lie in their intervals of 90%"
     )

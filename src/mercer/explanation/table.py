@@ -25,7 +25,7 @@ TITLES = {
 
 # What follows a title where a change is told with its spread.
 SPREAD = (
-    "\n(effect: the mean change of f with its sign; from low to high: that change in 80 % of rows)"
+    "\n(effect: the mean change of f with its sign; from low to high: that change in 80% of rows)"
 )
 
 

@@ -124,4 +124,9 @@ def answer_name(estimator: Any) -> str:
     if not hasattr(estimator, "classes_"):
         return "prediction"
     what = "probability of" if hasattr(estimator, "predict_proba") else "score of"
-    return f"{what} {estimator.classes_[-1]}"
+    return f"{what} {class_name(estimator.classes_[-1])}"
+
+
+def class_name(label: Any) -> str:
+    """Return what a class is called in a sentence, where a number alone could be anything."""
+    return label if isinstance(label, str) and label[:1].isalpha() else f"class {label}"

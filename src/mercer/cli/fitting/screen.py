@@ -127,7 +127,7 @@ def _listed(header: Sequence[str], cells: Sequence[Sequence[Any]]) -> str:
 
 
 def _shown_scores(result: dict[str, Any]) -> str:
-    header = ("score", "value", "95 % interval", "baseline", "than the baseline")
+    header = ("score", "value", "95% interval", "baseline", "than the baseline")
     one = result.get("thresholds", {}).get("class")
     cells = [
         (

@@ -15,7 +15,7 @@ SETTINGS = ("fit_intercept", "class_weight", "solver", "n_landmarks", "random_st
 def again(facts: Facts, command: str) -> str:
     """Show the command and the code that make the same model."""
     parts = [f"<h3>Command</h3><pre>{escape(command)}</pre>"] if command else []
-    return section("Again", *parts, f"<h3>Python</h3><pre>{escape(code(facts))}</pre>")
+    return section("Make it again", *parts, f"<h3>Python</h3><pre>{escape(code(facts))}</pre>")
 
 
 def code(facts: Facts) -> str:

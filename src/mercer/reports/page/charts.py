@@ -13,7 +13,7 @@ from mercer.data.columns import n_rows, take_rows
 from mercer.explanation import effect_of
 from mercer.explanation.subject import evenly
 from mercer.gram import gram_of
-from mercer.reports.effect import answer_name, answers
+from mercer.reports.effect import answer_name, answers, class_name
 from mercer.reports.gram import by_cluster
 from mercer.reports.page.facts import Facts
 from mercer.reports.page.held_out import SHOWN, HeldOut
@@ -85,7 +85,7 @@ def receiver(tests: HeldOut) -> list[tuple[Plot, str]]:
         if is_one.all() or not is_one.any():
             continue
         false, true, _ = roc_curve(is_one, scores[:, c])
-        said = f"ROC curve of {classes[c]}: area {auc(false, true):.3f}"
+        said = f"ROC curve of {class_name(classes[c])}: area {auc(false, true):.3f}"
         kept = evenly(len(false), CURVE_POINTS)
         plot = Plot((0.0, 1.0), (0.0, 1.0), "false positive rate", "true positive rate", said)
         plots.append((plot.line((0, 1), (0, 1), "guide").line(false[kept], true[kept]), said))
@@ -100,9 +100,8 @@ def precision_recall(tests: HeldOut) -> tuple[Plot | None, str]:
     is_one = tests.codes == one
     precision, recall, _ = precision_recall_curve(is_one, tests.probabilities[:, one])
     found = next(score for score in tests.scores if score.name == "average precision")
-    said = (
-        f"precision over recall of {tests.model.classes_[one]}: average precision {found.value:.3f}"
-    )
+    label = class_name(tests.model.classes_[one])
+    said = f"precision over recall of {label}: average precision {found.value:.3f}"
     kept = evenly(len(recall), CURVE_POINTS)
     plot = Plot((0.0, 1.0), (0.0, 1.0), "recall", "precision", said)
     share = float(is_one.mean())
@@ -126,23 +125,26 @@ def calibration(tests: HeldOut) -> Plot | None:
 def effect(facts: Facts, column: Any) -> Plot | None:
     """Draw the mean prediction over the values of a column, see `EffectDisplay`."""
     name, label = facts.title(column), answer_name(facts.model)
-    # Points at which an effect is found.
-    points = 24
+    # Points at which an effect is found, and rows that it is averaged over: where no other column
+    # has a say, all rows answer alike, and the curve may have every turn of f.
+    points, most_rows = (24, 200) if len(facts.columns) > 1 else (200, 1)
     found = effect_of(
         lambda rows: answers(facts.model, rows),
         facts.rows,
         facts.place(facts.rows, column),
         name,
         points,
+        most_rows,
     )
     if found is None:
         return None
     y, about = around(found.mean, found.low, found.high), f"{label} over {name}"
     if not found.is_ordered:
+        # Names lie on the left, where there is room for them; the most frequent one is on top.
         names = tuple(str(value) for value in found.values)
         place = np.arange(len(names))
-        plot = Plot((-0.5, len(names) - 0.5), y, name, label, about, names)
-        return plot.ranges(place, found.low, found.high).points(place, found.mean, "second")
+        plot = Plot(y, (len(names) - 0.5, -0.5), label, name, about, names)
+        return plot.ranges(found.low, found.high, place).points(found.mean, place, "second")
     is_date = found.values.dtype.kind == "M"
     x = found.values.astype("M8[s]").astype(float) if is_date else found.values.astype(float)
     plot = Plot(around(x), y, name, label, about, is_date=is_date)
@@ -176,7 +178,7 @@ def spectrum(found: Spectrum) -> Plot | None:
     y = around(logs) if level is None else around(logs, level)
     x = (0.0, float(len(kept)))
     about = "eigenvalues of the Gram matrix, in descending order"
-    plot = Plot(x, y, "number", "log10 of eigenvalue", about)
+    plot = Plot(x, y, "number of the eigenvalue", "log10 of eigenvalue", about)
     if level is not None:
         plot.line(x, (level, level), "guide")
     return plot.line(np.arange(len(kept)), logs)
@@ -208,12 +210,14 @@ def selection(results: dict[str, Any]) -> Plot | None:
 
 def leaderboard(errors: list[float], measure: str) -> Plot | None:
     """Draw the scores of the candidates, errors of some measure, in their order."""
-    if len(errors) < 3:
+    # Candidates that a table shows as well as a picture.
+    few = 4
+    if len(errors) < few:
         return None
     # One that is far off would leave no room to tell the others apart; the table has it.
     found, best = np.asarray(errors), min(errors)
     shown = found <= max(float(errors[0]), best + 3.0 * (float(np.median(found)) - best))
     place = np.arange(1, len(errors) + 1)[shown]
     x, y = (0.5, len(errors) + 0.5), around(found[shown])
-    plot = Plot(x, y, "rank", f"{measure} on rows left out", "errors of the candidates by rank")
+    plot = Plot(x, y, "rank", measure, "errors of the candidates by rank")
     return plot.points(place, found[shown]).points(place[:1], found[:1], "second")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.explanation import Row
+from mercer.reports.effect import class_name
 from mercer.reports.page import charts
 from mercer.reports.page.facts import Facts, has_columns
 from mercer.reports.page.html import Markup, bar, beside, figures, number, paragraph, section, table
@@ -25,7 +26,7 @@ def columns(facts: Facts, remarks: Sequence[str] = ()) -> str:
     has_signs = any(not np.isnan(row.effect) for row in found.columns)
     header = ["column", "importance", ""]
     has_ends = any(not np.isnan(row.low) for row in found.columns)
-    header += ["effect"] * has_signs + ["in 80 % of rows"] * has_ends
+    header += ["effect"] * has_signs + ["in 80% of rows"] * has_ends
     header += ["length scale"] if has_scales else []
     if facts.tests is not None and shuffled:
         header.append(f"{facts.tests.measure} when shuffled")
@@ -40,9 +41,12 @@ def columns(facts: Facts, remarks: Sequence[str] = ()) -> str:
         cells += [shuffled.get(row.column, float("nan"))] if shuffled else []
         rows.append(cells)
     text = (
-        "How far the model's function f moves where the cell of a column is that of another row; "
-        "and of numbers the change with one deviation, with its sign. Seen from the "
+        "Importance is how far the model's function f moves where a cell is replaced by that of "
+        "another row. "
     )
+    if has_signs:
+        text += "Effect is the change of f with one standard deviation of a number. "
+    text += "Seen from the "
     text += (
         "rows that the model keeps, as mercer explain sees it."
         if facts.X is None
@@ -98,12 +102,15 @@ def effects(facts: Facts) -> str:
     for name in names:
         plot = charts.effect(facts, name)
         if plot is not None:
-            plots.append((plot, f"{facts.title(name)}: mean, and 80 % of the rows"))
+            plots.append((plot, f"effect of {facts.title(name)}"))
         if len(plots) == drawn:
             break
-    labels = [str(label) for label in getattr(facts.model, "classes_", [])]
-    said = (
-        f"Of {len(labels)} classes, these are the curves of {labels[-1]!r}." if labels[2:] else ""
+    said = "What the model answers on average where a column has one value for all rows"
+    # The answers of rows that differ in no other column are one line.
+    said += ", and between which it is for 80% of them." if len(facts.columns) > 1 else "."
+    labels = [class_name(label) for label in getattr(facts.model, "classes_", [])]
+    said += (
+        f" Of {len(labels)} classes, these are the curves of {labels[-1]}." if labels[2:] else ""
     )
     return section("Effects", paragraph(said), figures(*plots)) if plots else ""
 
@@ -117,9 +124,18 @@ def texts(facts: Facts) -> str:
     of_each = 12
     weights = found.kgrams.strongest(of_each)
     most = max((abs(weight.weight) for weight in weights), default=1.0)
-    has_columns = any(weight.column is not None for weight in weights)
+    has_columns = len({weight.column for weight in weights}) > 1
     has_targets = len(found.kgrams.targets) > 1
-    header = ["column"] * has_columns + ["k-gram", "weight", ""] + ["target"] * has_targets
+    labels = [class_name(label) for label in getattr(facts.model, "classes_", [])]
+    header = ["column"] * has_columns + ["k-gram", "weight", ""]
+    header += ["class" if labels else "target"] * has_targets
+    titles = (
+        ("for a class", "against a class")
+        if has_targets
+        else (f"for {labels[1]}", f"for {labels[0]}")
+        if labels
+        else ("for larger predictions", "for smaller ones")
+    )
 
     def listed(is_more: bool) -> str:
         rows = []
@@ -128,8 +144,9 @@ def texts(facts: Facts) -> str:
                 cells: list[Any] = [facts.title(weight.column)] if has_columns else []
                 cells += [repr(weight.gram), weight.weight, bar(weight.weight / most)]
                 rows.append([*cells, weight.target] if has_targets else cells)
-        return table(header, rows) if rows else ""
+        title = escape(titles[0 if is_more else 1])
+        return f"<h3>{title}</h3>{table(header, rows)}" if rows else ""
 
-    text = f"The strongest of {len(found.kgrams)} weights: those for more, and those for less."
+    text = f"The strongest of the weights in f of {len(found.kgrams):,} k-grams and words."
     notes = "".join(paragraph(note) for note in found.notes if note.startswith("k-grams"))
     return section("Text", paragraph(text), notes, beside(listed(True), listed(False)))

@@ -45,9 +45,10 @@ def cell(value: Any) -> str:
     if _is_number(value):
         return f'<td class="number">{number(value)}</td>'
     text = str(value)
-    # Characters of a cell that are shown.
-    cell = 200
-    return f"<td>{escape(text if len(text) <= cell else text[: cell - 1] + '…')}</td>"
+    # Characters of a cell that are shown, and of one that is not broken, such as a date.
+    most, short = 200, 14
+    kind = ' class="line"' if len(text) <= short else ""
+    return f"<td{kind}>{escape(text if len(text) <= most else text[: most - 1] + '…')}</td>"
 
 
 def number(value: Any) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer.data.columns import n_rows
 from mercer.data.listing import in_four_digits
+from mercer.reports.effect import class_name
 from mercer.reports.held_out import Score
 from mercer.reports.page import charts
 from mercer.reports.page.facts import Facts
@@ -54,7 +55,7 @@ def _card(score: Score) -> str:
     baseline = round(score.baseline, 3) + 0.0 if score.name == "R2" else score.baseline
     return (
         f'<div class="card"><span>{escape(score.name)}</span><b>{number(score.value)}</b>'
-        f"<span>95 %: {number(score.low)} to {number(score.high)}</span>"
+        f"<span>95%: {number(score.low)} to {number(score.high)}</span>"
         f'<span class="{kind}">{score.verdict} than the baseline, {number(baseline)}</span></div>'
     )
 
@@ -73,17 +74,17 @@ def _interval_card(tests: HeldOut) -> str:
 def _made_of(facts: Facts) -> str:
     rows, n = facts.train_rows, facts.n_train
     if n is None:
-        return "" if rows is None else f"A model that is a sum over {n_rows(rows)} rows."
+        return "" if rows is None else f"A model that is a sum over {n_rows(rows):,} rows."
     if rows is None or n_rows(rows) == n:
-        return f"A model that was fitted to {n} rows."
-    return f"A model that was fitted to {n} rows, {n_rows(rows)} landmarks standing for them."
+        return f"A model that was fitted to {n:,} rows."
+    return f"A model that was fitted to {n:,} rows, {n_rows(rows):,} landmarks standing for them."
 
 
 def _tested_on(tests: HeldOut | None, held_out: str) -> str:
     if tests is None:
         return f"It was not tested on held-out rows; {TEST_COMMAND} does that."
     which = f": {held_out}" if held_out else ""
-    return f"It was tested on {tests.n} rows that it was not fitted to{which}."
+    return f"It was tested on {tests.n:,} rows that it was not fitted to{which}."
 
 
 def _verdict(tests: HeldOut | None) -> str:
@@ -92,18 +93,24 @@ def _verdict(tests: HeldOut | None) -> str:
     first = tests.scores[0]
     if tests.machine.is_classes:
         return (
-            f"It names the right class for {first.value:.1%} of them (with 95 % confidence "
+            f"It names the right class for {first.value:.1%} of them (with 95% confidence "
             f"{first.low:.1%} to {first.high:.1%}); naming the most frequent class always would be "
             f"right for {first.baseline:.1%}."
         )
     error = next(score for score in tests.scores if score.name == "MAE")
-    if first.value <= 0.0:
+    if first.value <= 0.0 and not first.beats_baseline:
         return "It predicts no better than the mean of the training targets does."
     less = 1.0 - error.value / error.baseline if error.baseline > 0.0 else 0.0
-    return (
-        f"It explains {first.value:.1%} of the variance of the target, and misses it by "
-        f"{in_four_digits(error.value)} on average, {less:.0%} less than predicting the mean would."
+    more = "less" if less >= 0.0 else "more"
+    missed = (
+        f"by {in_four_digits(error.value)} on average, {abs(less):.0%} {more} than predicting the "
+        "mean of the training targets would"
     )
+    if first.value <= 0.0:
+        # New targets lie elsewhere than those of training, such as later ones of a trend.
+        own = "the mean of the held-out targets would miss it by less"
+        return f"It misses the target {missed}; {own}."
+    return f"It explains {first.value:.1%} of the variance of the target, and misses it {missed}."
 
 
 def _mattering(facts: Facts) -> str:
@@ -210,12 +217,12 @@ def _by_threshold(tests: HeldOut) -> str:
     found, one = tests.thresholds, tests.rarer
     if not found or one is None:
         return ""
-    label = str(tests.model.classes_[one])
+    label, name = tests.model.classes_[one], class_name(tests.model.classes_[one])
     text = (
-        f"What comes of flagging every row whose probability of {label!r}, the rarer class, is at "
+        f"What comes of flagging every row whose probability of {name}, the rarer one, is at "
         f"least so large (mercer predict --proba has it in the column proba_{label}). Choose by "
         "what it costs to miss a row of the class, and to look at one that is none."
     )
     header = ["threshold", "share flagged", "precision", "recall"]
     rows = [(each.threshold, *(round(share, 3) for share in each[1:])) for each in found]
-    return f"<h3>Thresholds of {escape(label)}</h3>{paragraph(text)}{table(header, rows)}"
+    return f"<h3>Thresholds of {escape(name)}</h3>{paragraph(text)}{table(header, rows)}"

@@ -21,6 +21,15 @@ Array = NDArray[np.float64]
 # written in.
 UNITS = ((1e13, 1.0, ""), (1e9, 1e9, "billions"), (1e6, 1e6, "millions"), (1e4, 1e3, "thousands"))
 
+# Units of dates along an axis, their steps, how many had been in 1970, and what is shown of them.
+CALENDAR = (
+    ("Y", (1, 2, 5, 10, 20, 50, 100), 1970, slice(None)),
+    ("M", (1, 2, 3, 6), 0, slice(None)),
+    ("D", (1, 2, 5, 10), 0, slice(None)),
+    ("h", (1, 2, 3, 6, 12), 0, slice(5, None)),
+    ("m", (1, 2, 5, 10, 15, 30), 0, slice(11, None)),
+)
+
 
 @dataclass
 class Plot:
@@ -34,8 +43,8 @@ class Plot:
         What they measure.
     about : str
         What is to be seen, for those who do not see it.
-    x_names : sequence of str
-        Names along the x axis in place of numbers, at 0, 1, 2 and so on.
+    y_names : sequence of str
+        Names along the y axis in place of numbers, at 0, 1, 2 and so on.
     is_date : bool
         Whether x is in seconds since 1970, and written as dates.
     """
@@ -55,7 +64,7 @@ class Plot:
     x_label: str
     y_label: str
     about: str
-    x_names: Sequence[str] = ()
+    y_names: Sequence[str] = ()
     is_date: bool = False
     _parts: list[str] = field(default_factory=list)
 
@@ -84,11 +93,11 @@ class Plot:
         there, back = self._path(x, low), self._path(np.asarray(x)[::-1], np.asarray(high)[::-1])
         return self._add(f'<polygon class="band" points="{there} {back}"/>')
 
-    def ranges(self, x: Any, low: Any, high: Any) -> Plot:
-        """Draw upright lines from one height to another."""
-        ends = zip(*self._at(x, low), self._at(x, high)[1], strict=True)
+    def ranges(self, low: Any, high: Any, y: Any) -> Plot:
+        """Draw lying lines from one number to another."""
+        ends = zip(*self._at(low, y), self._at(high, y)[0], strict=True)
         lines = "".join(
-            f'<line x1="{a:.1f}" x2="{a:.1f}" y1="{b:.1f}" y2="{c:.1f}"/>' for a, b, c in ends
+            f'<line x1="{a:.1f}" x2="{c:.1f}" y1="{b:.1f}" y2="{b:.1f}"/>' for a, b, c in ends
         )
         return self._add(f'<g class="range">{lines}</g>')
 
@@ -110,45 +119,35 @@ class Plot:
 
     def _x_axis(self) -> list[str]:
         middle = (self._left + self.right) / 2
-        is_number = not self.x_names and not self.is_date
-        label = _label(self.x_label, _unit(self.x)[1] if is_number else "")
+        label = _label(self.x_label, "" if self.is_date else _unit(self.x)[1])
         parts = [f'<text class="label" x="{middle}" y="{self.height - 6}">{label}</text>']
-        width = (self.right - self._left) / max(len(self.x_names), 1)
         for value, text in self._x_ticks():
             a = float(self._at(value, self.y[0])[0])
             parts.append(
                 f'<line class="grid" x1="{a:.1f}" x2="{a:.1f}" y1="{self.top}" y2="{self.bottom}"/>'
             )
-            # What is longer than its share of the axis would run into its neighbour.
-            room = max(3, int(width / self.letter)) if self.x_names else len(text)
-            shown = escape(text if len(text) <= room else f"{text[: room - 1]}…")
             parts.append(
-                f'<text class="tick middle" x="{a:.1f}" y="{self.bottom + 18}">{shown}</text>'
+                f'<text class="tick middle" x="{a:.1f}" y="{self.bottom + 18}">{text}</text>'
             )
         return parts
 
     def _x_ticks(self) -> list[tuple[float, str]]:
-        """Return where numbers, dates or names stand along the x axis."""
-        if self.x_names:
-            return [(float(j), name) for j, name in enumerate(self.x_names)]
-        # About how many dates stand along an axis.
-        dates = 3
-        # Seconds of half a year.
-        half_a_year = 183 * 86400
-        if self.is_date:
-            # Of more than some months the day is of no interest, and takes room.
-            unit = "M8[M]" if self.x[1] - self.x[0] > half_a_year else "M8[D]"
-            moments = np.linspace(*self.x, dates + 2)[1:-1]
-            return [(float(t), str(np.datetime64(int(t), "s").astype(unit))) for t in moments]
-        size, _ = _unit(self.x)
-        places = ticks(*self.x)
-        return list(zip(places, _numbers([t / size for t in places]), strict=True))
+        """Return where numbers or dates stand along the x axis: as many as do not touch."""
+        width = (self.right - self._left) / self.letter
+        for most in (6, 5, 4, 3, 2):
+            found = dates(*self.x, most) if self.is_date else _numbered(self.x, most)
+            if sum(len(text) + 1 for _, text in found) <= width:
+                break
+        return found
 
     def _y_ticks(self) -> list[tuple[float, str]]:
-        """Return where numbers stand along the y axis."""
-        size, _ = _unit(self.y)
-        places = ticks(*self.y)
-        return list(zip(places, _numbers([t / size for t in places]), strict=True))
+        """Return where numbers or names stand along the y axis."""
+        # Characters of a name.
+        most = 18
+        if self.y_names:
+            cut = (n if len(n) <= most else f"{n[: most - 1]}…" for n in self.y_names)
+            return [(float(j), name) for j, name in enumerate(cut)]
+        return _numbered(self.y, 6)
 
     @cached_property
     def _left(self) -> float:
@@ -159,7 +158,7 @@ class Plot:
     def _y_axis(self) -> list[str]:
         middle = (self.top + self.bottom) / 2
         turned = f'transform="rotate(-90 14 {middle})"'
-        label = _label(self.y_label, _unit(self.y)[1])
+        label = _label(self.y_label, "" if self.y_names else _unit(self.y)[1])
         parts = [f'<text class="label" x="14" y="{middle}" {turned}>{label}</text>']
         left, right = self._left, self.right
         for value, text in self._y_ticks():
@@ -167,21 +166,43 @@ class Plot:
             parts.append(
                 f'<line class="grid" x1="{left:g}" x2="{right}" y1="{b:.1f}" y2="{b:.1f}"/>'
             )
-            parts.append(f'<text class="tick end" x="{left - 6:g}" y="{b + 5:.1f}">{text}</text>')
+            parts.append(
+                f'<text class="tick end" x="{left - 6:g}" y="{b + 5:.1f}">{escape(text)}</text>'
+            )
         return parts
 
 
-def ticks(low: float, high: float) -> list[float]:
-    """Return round numbers from `low` to `high`."""
+def dates(low: float, high: float, most: int) -> list[tuple[float, str]]:
+    """Return round dates between two moments in seconds: as many as are wanted, or fewer."""
+    moments = np.array([low, high]).astype("M8[s]")
+    for each in CALENDAR:
+        unit, steps, since, text = each
+        first, last = moments.astype(f"M8[{unit}]").astype(int) + since
+        # Two ends and one between them; of shorter spans a smaller unit tells more.
+        if last - first >= 3 or unit == "m":
+            break
+    step = next((s for s in steps if (last - first) // s <= most), steps[-1])
+    found = (np.arange(first // step + 1, last // step + 1) * step - since).astype(f"M8[{unit}]")
+    texts = [str(t)[text].replace("T", " ") + "h" * (unit == "h") for t in found]
+    return list(zip(found.astype("M8[s]").astype(float).tolist(), texts, strict=True))
+
+
+def ticks(low: float, high: float, most: int) -> list[float]:
+    """Return round numbers from `low` to `high`, about as many as are wanted."""
     span = high - low
     if not span > 0.0 or not np.isfinite(span):
         return [low]
-    # About how many numbers stand along an axis.
-    wanted = 5
-    step = 10.0 ** floor(log10(span / wanted))
-    step *= next(f for f in (1.0, 2.0, 5.0, 10.0) if span / (step * f) <= wanted)
+    step = 10.0 ** floor(log10(span / most))
+    step *= next(f for f in (1.0, 2.0, 5.0, 10.0) if span / (step * f) <= most)
     first = np.ceil(low / step - 1e-9)
     return [float(k * step) for k in np.arange(first, np.floor(high / step + 1e-9) + 1.0)]
+
+
+def _numbered(ends: tuple[float, float], most: int) -> list[tuple[float, str]]:
+    """Return round numbers along an axis, in its unit."""
+    size, _ = _unit(ends)
+    places = ticks(*ends, most)
+    return list(zip(places, _numbers([t / size for t in places]), strict=True))
 
 
 def _numbers(values: list[float]) -> list[str]:
