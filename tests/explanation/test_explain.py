@@ -59,11 +59,13 @@ def test_the_importance_of_a_linear_function_is_its_weight_times_the_deviation(r
 def test_importance_and_effect_are_how_f_moves_with_the_cell_of_another_row(rng):
     X = rng.normal(size=(50, 4)) * [1.0, 2.0, 3.0, 4.0]
     model = KernelRidge("gaussian(3.0)", 0.1).fit(X, np.sin(X[:, 0]) * X[:, 1])
-    drawn = np.random.default_rng(0).permutation(50)
+    # 500 exchanges: each of 50 rows has the cells of ten others.
+    random, rows = np.random.default_rng(0), np.tile(X, (10, 1))
+    drawn = np.concatenate([random.permutation(50) for _ in range(10)])
     for row in explain(model).columns:
-        j, other = row.column, X.copy()
+        j, other = row.column, rows.copy()
         other[:, j] = X[drawn, j]
-        change, move = model.predict(other) - model.predict(X), X[drawn, j] - X[:, j]
+        change, move = model.predict(other) - model.predict(rows), X[drawn, j] - rows[:, j]
         s = X[:, j].std()
         size = s * np.sqrt(np.sum(change**2) / np.sum(move**2))
         assert row.importance == pytest.approx(size, rel=1e-6)
@@ -78,14 +80,19 @@ def test_importance_and_effect_are_how_f_moves_with_the_cell_of_another_row(rng)
 def test_the_drawn_cells_stand_for_those_of_all_other_rows(rng):
     X = rng.normal(size=(50, 4)) * [1.0, 2.0, 3.0, 4.0]
     model = KernelRidge("gaussian(3.0)", 0.1).fit(X, np.sin(X[:, 0]) * X[:, 1])
-    for row in explain(model).columns:
+    found = explain(model).columns
+    largest = max(row.importance for row in found)
+    for row in found:
         j, everyone = row.column, []
         for i in range(len(X)):
             other = X.copy()
             other[:, j] = X[i, j]
             everyone.append(model.predict(other) - model.predict(X))
         expected = np.sqrt(0.5 * np.mean(np.square(everyone)))
-        assert row.importance == pytest.approx(expected, rel=0.3)
+        assert row.importance == pytest.approx(expected, rel=0.15)
+        moves = X[:, None, j] - X[None, :, j]
+        slope = np.sum(moves * everyone) / np.sum(moves**2)
+        assert row.effect == pytest.approx(X[:, j].std() * slope, abs=0.1 * largest)
 
 
 @pytest.mark.parametrize("power", [1.0, 6.0])
@@ -123,6 +130,7 @@ def test_where_columns_are_too_many_to_exchange_only_those_without_slopes_are(rn
     sizes = Importance(subject).sizes
     assert sum(asked) <= 2 * 60
     monkeypatch.setattr(Importance, "work", 1e12)
+    monkeypatch.setattr(Importance, "most_exchanged", 60)
     assert_allclose(sizes, Importance(subject).sizes, atol=1e-3)
     assert sizes[[3, 7, 10]].min() > 0.5
 

@@ -93,3 +93,16 @@ def test_a_copy_of_the_target_with_missing_cells_gives_it_away():
     model = mercer.KernelRidge(kernel, 0.1).fit(X[:200], y[:200])
     found = cautions(facts_of(model, X[200:], y[200:]))
     assert "The column 'copy' alone gives the target away; is it known in time?" in found
+
+
+@pytest.mark.parametrize(
+    ("n", "noise", "is_said"), [(150, 1.5, True), (20, 1.2, False), (150, 1.0, False)]
+)
+def test_intervals_that_hold_too_few_targets_are_said_where_it_is_no_chance(n, noise, is_said):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(200 + n, 1))
+    y = X[:, 0] + rng.normal(size=len(X)) * np.where(np.arange(len(X)) < 200, 1.0, noise)
+    facts = facts_of(mercer.KernelRidge("gaussian", 10.0).fit(X[:200], y[:200]), X[200:], y[200:])
+    assert (facts.tests.coverage < 0.85) == (noise > 1.0)
+    said = any(each.startswith("Intervals of 90% hold") for each in cautions(facts))
+    assert said == is_said

@@ -174,9 +174,14 @@ class Importance:
         if not chosen:
             return []
         s = self.subject
-        count = np.clip(self._rows_in_work(len(chosen)), self.least_exchanged, self.most_exchanged)
-        rows = s.sample(int(count))
-        exchanged = np.random.default_rng(0).permutation(n_rows(rows))
+        work = self._rows_in_work(len(chosen))
+        count = int(np.clip(work, self.least_exchanged, self.most_exchanged))
+        sample, random = s.sample(count), np.random.default_rng(0)
+        n = n_rows(sample)
+        # Each of few rows has the cells of several others, as one long move would tell the effect.
+        times = max(1, count // n)
+        rows = take_rows(sample, np.tile(np.arange(n), times))
+        exchanged = np.concatenate([random.permutation(n) for _ in range(times)])
         others, f = take_rows(rows, exchanged), s.values(rows)
         cells, units = _numbers(rows), deviations(s.rows)
         for j in ranked_columns(s.kernel, s.rows):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2_contingency, ks_2samp, spearmanr
+from scipy.stats import binomtest, chi2_contingency, ks_2samp, spearmanr
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
@@ -50,6 +50,8 @@ def warnings(facts: Facts, more: Sequence[str] = ()) -> str:
         checked = ["rows to test on", "columns that give the target away"]
         # Support vectors and landmarks are no sample of the training rows to compare with.
         checked += ["drift between training and test rows"] if facts.holds_all_rows else []
+        if facts.tests is not None and facts.tests.interval is not None:
+            checked.append("how many targets the intervals hold")
         text = f"No warnings. Checked: {', '.join(checked)}, the solver."
         return section("Before you use it", f'<p class="good">{escape(text)}</p>')
     items = "".join(f"<li>{escape(text)}</li>" for text in found)
@@ -78,10 +80,7 @@ def _tested(tests: HeldOut) -> list[str]:
     first = tests.scores[0]
     if not first.beats_baseline:
         found.append(f"Its {first.name} is {first.verdict} than that of the baseline.")
-    held = tests.coverage
-    if held is not None and abs(held - COVERAGE) > 0.1:
-        found.append(f"Intervals of {COVERAGE:.0%} hold {held:.0%} of the held-out targets.")
-    found += _uneven(tests)
+    found += [*_missed(tests), *_uneven(tests)]
     same = _seen_before(tests)
     if same > 0.01:
         found.append(
@@ -135,6 +134,19 @@ def _are_probabilities_idle(tests: HeldOut) -> bool:
     return not tests.machine.is_balanced and any(
         score.name == "log loss" and not score.beats_baseline for score in tests.scores
     )
+
+
+def _missed(tests: HeldOut) -> list[str]:
+    """Say if intervals hold another share of the targets than they promise, beyond chance."""
+    if tests.interval is None or tests.coverage is None:
+        return []
+    held, n = tests.coverage, len(tests.interval.rows)
+    # A share that nobody minds, and the chance of one that is further off.
+    minded, unlikely = 0.05, 0.01
+    chance = binomtest(round(held * n), n, COVERAGE).pvalue
+    if abs(held - COVERAGE) <= minded or chance > unlikely:
+        return []
+    return [f"Intervals of {COVERAGE:.0%} hold {held:.1%} of {n} held-out targets."]
 
 
 def _uneven(tests: HeldOut) -> list[str]:
