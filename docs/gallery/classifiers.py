@@ -31,7 +31,7 @@ machines = [
 # The first has the linear kernel, which is all that a straight line can do.
 
 figure, axes = plt.subplots(
-    2, 3, figsize=(10.0, 6.8), sharex=True, sharey=True, layout="constrained"
+    2, 3, figsize=(10.0, 6.3), sharex=True, sharey=True, layout="constrained"
 )
 names, rows = [], []
 for ax, machine in zip(axes.flat[:5], machines, strict=True):
@@ -47,6 +47,7 @@ for ax, machine in zip(axes.flat[:5], machines, strict=True):
 axes.flat[0].set_title(
     f"Perceptron, a line: {machines[0].score(X, y):.0%} right", fontsize="medium"
 )
+axes.flat[2].tick_params(labelbottom=True)
 axes.flat[5].axis("off")
 
 # %%

@@ -154,7 +154,7 @@ def test_a_table_names_the_axes_and_reaches_the_kernel(two, library):
     model = KernelRidgeClassifier(kernel).fit(frame, y)
     display = DecisionDisplay.from_estimator(model, frame, y, resolution=20)
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("width", "height")
-    assert display.ax_.get_title().startswith("KernelRidgeClassifier, gaussian(length_scale=1)")
+    assert display.ax_.get_title().startswith("KernelRidgeClassifier, gaussian of width")
 
 
 def test_it_draws_on_the_axes_given(two):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -91,12 +92,40 @@ def test_effects_of_numbers_dates_and_categories_are_drawn(table, form):
     assert EffectDisplay.from_estimator(model, X, "when").effect.is_ordered
     assert EffectDisplay.from_estimator(model, X, "count").effect.is_ordered
     site = EffectDisplay.from_estimator(model, X, 1)
+    names = [label.get_text() for label in site.ax_.get_yticklabels()]
+    assert names == list(site.effect.values) and site.ax_.get_ylabel() == "site"
     means = dict(zip(site.effect.values, site.effect.mean, strict=True))
     assert means["b"] - means["a"] == pytest.approx(2.0, abs=0.1)
     with pytest.raises(ValueError, match="column 'text' has no curve"):
         EffectDisplay.from_estimator(model, X, "text")
     with pytest.raises(ValueError, match="no column 'ages'; there are"):
         EffectDisplay.from_estimator(model, X, "ages")
+
+
+def test_long_names_of_categories_are_cut(rng):
+    place = rng.choice(["Charlottenburg-Wilmersdorf, Berlin", "Altstadt"], 40)
+    X = pd.DataFrame({"place": place, "n": rng.normal(size=40)})
+    model = KernelRidge("auto", 0.1).fit(X, X.n)
+    display = EffectDisplay.from_estimator(model, X, "place")
+    names = {label.get_text() for label in display.ax_.get_yticklabels()}
+    assert names == {"Charlottenburg-Wilmersd…", "Altstadt"}
+    texts = [label.get_window_extent() for label in display.ax_.get_yticklabels()]
+    assert not texts[0].overlaps(texts[1])
+
+
+@pytest.mark.parametrize("size", [1.0, 1e5])
+def test_numbers_under_bars_and_names_do_not_touch(table, size):
+    X, y = table
+    X["site"] = X.site + ", a town with a long name"
+    model = KernelRidge("auto", 0.1).fit(X, size * y)
+    for display in (
+        ImportanceDisplay.from_estimator(model),
+        EffectDisplay.from_estimator(model, X, "site"),
+    ):
+        display.figure_.draw_without_rendering()
+        ends = [t.get_window_extent() for t in display.ax_.get_xticklabels() if t.get_text()]
+        assert len(ends) > 2
+        assert all(a.x1 < b.x0 for a, b in pairwise(ends))
 
 
 @pytest.mark.parametrize("model", [KernelLogisticRegression(), KernelSVC()], ids=repr)

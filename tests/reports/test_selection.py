@@ -180,3 +180,14 @@ def test_errors_are_on_a_logarithmic_scale_and_scores_show_their_top():
     assert_allclose(near.get_ylim(), [0.4 - 0.05 * 0.5, 0.9 + 0.08 * 0.5])
     assert display_of([1.0, 2.0, 3.0], True, (0.0, 1.0, 2.0)).ax_.get_xscale() == "linear"
     assert display_of([1.0, 2.0, 3.0], True).ax_.get_xscale() == "log"
+
+
+def test_a_kernel_in_a_title_is_its_expression_or_its_families_where_that_is_long():
+    called = room_of_pictures.called
+    assert called(Gaussian(1.0)) == "gaussian(length_scale=1)"
+    long = Gaussian([1.0] * 20).on(*[f"column_{j}" for j in range(20)])
+    assert called(long) == "gaussian of column_0, column_1, column_2 and 17 more"
+    longest = long + Linear().on("a" * 100)
+    assert len(called(longest)) == 60
+    names, _ = room_of_pictures._names([long, 2.0 * long])
+    assert names[0] != names[1]

@@ -15,7 +15,7 @@ from mercer.data.columns import column_names, is_table, like_rows, table_matrix
 from mercer.estimators import KernelSVC
 from mercer.kernels import Kernel
 from mercer.reports.axes import COLOURS, axes_for, entitle, legend_beside
-from mercer.reports.selection import shortened
+from mercer.reports.selection import called
 
 Array = NDArray[np.float64]
 
@@ -287,7 +287,7 @@ def _title(estimator: Any) -> str:
     model = _model(estimator)
     kernel = getattr(model, "kernel_", None)
     name = type(model).__name__
-    return f"{name}, {shortened(str(kernel))}" if isinstance(kernel, Kernel) else name
+    return f"{name}, {called(kernel)}" if isinstance(kernel, Kernel) else name
 
 
 def _support(estimator: Any, points: Array) -> Array:

@@ -20,7 +20,7 @@ class EffectDisplay:
     """What a model answers where one column has one value for all rows, over that value.
 
     The line is the mean over the rows, the band holds the answers at 80 % of them: it is narrow
-    where the other columns do not matter. Categories have a point and an upright line each.
+    where the other columns do not matter. Categories have a point and a lying line each.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class EffectDisplay:
     line_ : matplotlib Line2D
         The mean.
     band_ : matplotlib collection
-        The band, or the upright lines.
+        The band, or the lying lines.
     """
 
     def __init__(self, effect: Effect, answer: str) -> None:
@@ -92,15 +92,17 @@ class EffectDisplay:
             self.band_ = ax.fill_between(e.values, e.low, e.high, color=LINE, alpha=0.18, lw=0)
             (self.line_,) = ax.plot(e.values, e.mean, **(style | options))
         else:
-            places = np.arange(len(e.values))
-            self.band_ = ax.vlines(places, e.low, e.high, color=LINE, alpha=0.35, linewidth=6)
+            # Names lie on the left, where there is room for them; the most frequent one is on top.
+            places, names = np.arange(len(e.values)), [str(value) for value in e.values]
+            self.band_ = ax.hlines(places, e.low, e.high, color=LINE, alpha=0.35, linewidth=6)
             points = style | {"linestyle": "none", "marker": "o"} | options
-            (self.line_,) = ax.plot(places, e.mean, **points)
-            ax.set_xlim(-0.6, len(places) - 0.4)
-            is_wide = sum(len(str(value)) for value in e.values) > 48
-            turned = {"rotation": 35, "ha": "right"} if is_wide else {}
-            ax.set_xticks(places, [str(value)[:24] for value in e.values], **turned)
-        dress(ax, f"effect of {e.column}", e.column, self.answer)
+            (self.line_,) = ax.plot(e.mean, places, **points)
+            ax.set_ylim(len(places) - 0.4, -0.6)
+            # Names leave little room for numbers of the size of prices.
+            ax.locator_params(axis="x", nbins=5)
+            ax.set_yticks(places, [n if len(n) <= 24 else f"{n[:23]}…" for n in names])
+        axes = (e.column, self.answer) if e.is_ordered else (self.answer, e.column)
+        dress(ax, f"effect of {e.column}", *axes)
         if e.values.dtype.kind == "M":
             ax.tick_params(axis="x", rotation=25)
         return self

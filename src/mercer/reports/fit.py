@@ -182,7 +182,7 @@ class FitDisplay:
         ax.set_ylim(max(ax.get_ylim()[0], low - room), min(ax.get_ylim()[1], high + room))
         dress(ax, self.title, self.points.name, "")
         if is_one:
-            ax.legend(fontsize="small", frameon=False)
+            ax.legend(fontsize="small", framealpha=0.8, edgecolor="none")
         else:
             legend_beside(ax)
         return self

@@ -83,7 +83,10 @@ class ImportanceDisplay:
         ax.axvline(0.0, color=QUIET, linewidth=0.8)
         left_out = len(self.explanation.columns) - len(rows)
         title = f"importance of columns{f' ({left_out} more)' if left_out else ''}"
-        dress(ax, title, "change of f with one deviation", "")
+        said = "change of f with one deviation\n(bar: importance; line: 80% of the rows)"
+        dress(ax, title, said, "")
+        # Numbers of the size of prices would touch.
+        ax.locator_params(axis="x", nbins=5)
         ax.set_yticks(places, [str(row.column) for row in rows])
         ax.grid(False, axis="y")
         ax.invert_yaxis()

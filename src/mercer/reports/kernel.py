@@ -14,7 +14,7 @@ from mercer.kernels import Kernel, as_kernel
 from mercer.reports.axes import COLOURS, LINE, QUIET, axes_for, dress, legend_beside, line_of
 from mercer.reports.gram import kernel_and_rows
 from mercer.reports.line import needed_line
-from mercer.reports.selection import shortened
+from mercer.reports.selection import called
 from mercer.tiles import evaluate
 
 Array = NDArray[np.float64]
@@ -92,7 +92,7 @@ class KernelDisplay:
         k = as_kernel(kernel).resolved(x[:, None])
         K = np.asarray(k(x[:, None], at[:, None]), np.float64)
         labels = [f"k({centre:g}, ·)" for centre in at]
-        return cls(x, K, labels, None, shortened(str(k)), "z").plot(ax, **options)
+        return cls(x, K, labels, None, called(k), "z").plot(ax, **options)
 
     @classmethod
     def from_estimator(
@@ -131,7 +131,7 @@ class KernelDisplay:
             ]
         ).astype(np.float64)
         total = bumps.sum(axis=1) + f.intercept[target]
-        title = f"{bumps.shape[1]} bumps and their sum, {shortened(str(kernel))}"
+        title = f"{bumps.shape[1]} bumps and their sum, {called(kernel)}"
         return cls(x, bumps, [], total, title, points.name).plot(ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
@@ -156,5 +156,7 @@ class KernelDisplay:
         if self.total is not None:
             (self.total_,) = ax.plot(self.x, self.total, color=LINE, linewidth=2.2, label="f + b")
         dress(ax, self.title, self.name, "")
-        legend_beside(ax)
+        # More curves than colours are not told apart by name.
+        if len(self.labels) <= len(COLOURS):
+            legend_beside(ax)
         return self

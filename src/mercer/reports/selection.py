@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.kernels import Kernel
+from mercer.kernels.language.outline import outline
 from mercer.reports.axes import axes_for, dress, legend_beside
 
 Array = NDArray[np.float64]
@@ -156,7 +157,7 @@ class SelectionDisplay:
             best, typical = np.nanmax(values), np.nanmedian(values)
             lowest = max(np.nanmin(values), best - 4.0 * (best - typical))
             ax.set_ylim(lowest - 0.05 * (best - lowest), best + 0.08 * (best - lowest) or None)
-        dress(ax, f"chosen: {shortened(str(self.kernel))}", "alpha", self.criterion)
+        dress(ax, f"chosen: {called(self.kernel)}", "alpha", self.criterion)
         self._explain(ax, title)
 
     def _explain(self, ax: Any, title: str) -> None:
@@ -196,7 +197,20 @@ def _names(kernels: list[Kernel]) -> tuple[list[str], str]:
     if plain and len(varied) == 1:
         names = [shortened(str(s[varied[0]])) for s in settings]
         return names, f"{type(kernels[0]).__name__}, {varied[0]}"
-    return [shortened(str(k)) for k in kernels], "kernel"
+    names = [called(k) for k in kernels]
+    if len(set(names)) < len(set(kernels)):
+        names = [shortened(str(k)) for k in kernels]
+    return names, "kernel"
+
+
+def called(kernel: Kernel) -> str:
+    """Return a kernel in the room of a title: its text, or its families if that is long."""
+    # Characters of a title.
+    most = 60
+    text = shortened(str(kernel))
+    if len(text) > most:
+        text = outline(kernel)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def shortened(text: str) -> str:

@@ -180,7 +180,8 @@ class SpectrumDisplay:
             ax.axhline(alpha, color=SECOND, linestyle="--", linewidth=1.2)
             ax.text(len(kept), alpha, f"alpha = {alpha:.3g}", color=SECOND, ha="right", va="bottom")
             title += f", effective dimension {self.spectrum.effective_dimension:.1f}"
-        dress(ax, title, "number", "")
+        dress(ax, title, "number of the eigenvalue", "")
+        ax.locator_params(axis="x", integer=True)
         return ax
 
     def _draw_functions(self, ax: Any) -> None:
