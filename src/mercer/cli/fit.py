@@ -6,16 +6,20 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mercer.cli.config import check_there, config_option, encoding_option
 from mercer.cli.spelling import rows_of_file
 from mercer.cli.talk import note, phase, told
+
+if TYPE_CHECKING:
+    from mercer.kernels import Kernel
 
 __all__ = ["fit"]
 
@@ -94,8 +98,9 @@ __all__ = ["fit"]
     type=click.Choice(["auto", "impute", "refuse", "drop"]),
     default="auto",
     show_default=True,
-    help="Missing cells: auto and impute put a number at its mean and mark that it was missing, "
-    "and make a category of its own; refuse ends with the column; drop leaves such rows out.",
+    help="Missing cells: auto puts a number at its mean and marks that it was missing, and makes a "
+    "category of its own, and a --kernel says what it does; impute has any --kernel do so, without "
+    "the mark; refuse ends with the column; drop leaves rows out that miss what is learned from.",
 )
 @encoding_option
 @click.option("-o", "--output", metavar="MODEL", help="Where the model goes, such as m.mercer.")
@@ -130,6 +135,7 @@ def fit(
     _keep_little(options["memory"])
     for path in (output, report):
         _check_folder(path)
+    kernels = _kernels(options["kernel"])
     from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of, without_text_warnings
     from mercer.cli.fitting.identifiers import remarks_on_identifiers
     from mercer.cli.fitting.outside import FarRows, levels_of, ranges_of, without_row_warnings
@@ -139,9 +145,10 @@ def fit(
     from mercer.cli.fitting.trained import Choice
     from mercer.data.memory import left_of
     from mercer.data.ranges import Unseen
-    from mercer.data.stream import Stream
+    from mercer.data.stream import Stream, some_rows
     from mercer.files import save
     from mercer.files.form import keep_form
+    from mercer.kernels.tables.imputed import imputed
     from mercer.reports.held_out import inside
     from mercer.reports.page import Source, cautions, facts_of, looking, page_of
 
@@ -154,6 +161,7 @@ def fit(
         options["missing"],
         options["time"],
         options["test_split"] == "time",
+        kernels,
     )
     memory, seed, limit = options["memory"], options["seed"], options["time_limit"]
     encoding = options["encoding"]
@@ -179,8 +187,11 @@ def fit(
         limit = max(limit - (perf_counter() - began), 0.5 * limit)
     left = left_of(memory)
     _tell_memory(memory, left)
+    if options["missing"] == "impute":
+        some = some_rows(train.X)
+        kernels = tuple(k if isinstance(k, str) else imputed(k, some) for k in kernels)
     choice = Choice(
-        options["kernel"],
+        kernels,
         options["alpha"],
         options["share"],
         options["C"],
@@ -268,6 +279,15 @@ def _check_split(options: dict[str, Any], test_data: str | None) -> None:
         raise click.UsageError("--test-data has the rows to test on; leave --test-split out")
     if options["groups"] is not None and is_timed:
         raise click.UsageError("--groups holds out whole groups, and not the last rows; give one")
+
+
+def _kernels(texts: Sequence[str]) -> tuple[Kernel | str, ...]:
+    """Return the kernels that are given, before anything is read; "auto" is left to the rows."""
+    if not texts:
+        return ()
+    from mercer.kernels.language.names import as_kernel, is_auto
+
+    return tuple("auto" if is_auto(text) else as_kernel(text) for text in texts)
 
 
 def _check_target(data: str, target: str | None) -> None:

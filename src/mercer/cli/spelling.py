@@ -13,14 +13,15 @@ ADVICE = (
     (
         r"impute or drop such rows first, or give them a place by the kernel 'auto' or "
         r"Standardize\(missing='mean'\)",
-        "fill such cells or drop such rows (fit --missing drop), fit without --kernel, or with one "
-        "that gives them a place, \"gaussian.after(standardize(missing='mean'))\"",
+        "fill such cells or drop such rows (fit --missing impute, or --missing drop), fit without "
+        "--kernel, or with one that gives them a place, "
+        "\"gaussian.after(standardize(missing='mean'))\"",
     ),
     (
         r"fill it or drop the row, or use Match\(missing='own-category'\), to which missing values "
         r"are equal",
-        "fill such cells or drop such rows (fit --missing drop), fit without --kernel, or with "
-        "match(missing='own-category')",
+        "fill such cells or drop such rows (fit --missing impute, or --missing drop), fit without "
+        "--kernel, or with match(missing='own-category')",
     ),
     (r"; or use solver='nystrom'", ""),
     (

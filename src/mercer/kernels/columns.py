@@ -220,11 +220,14 @@ def assigned(kernel: Kernel, kinds: Mapping[Any, Kind]) -> Kernel:
         return kernel
     if not kernel.parts or isinstance(kernel, After):
         return kernel.on(*_columns_of(_domain(kernel), kernel, kinds))
+    return with_parts(kernel, lambda part: assigned(part, kinds))
+
+
+def with_parts(kernel: Kernel, change: Callable[[Kernel], Kernel]) -> Kernel:
+    """Return a kernel with each of its parts changed, itself if none is."""
     own = {f.name: getattr(kernel, f.name) for f in fields(kernel)}
     changes = {
-        name: tuple(assigned(k, kinds) for k in value)
-        if isinstance(value, tuple)
-        else assigned(value, kinds)
+        name: tuple(map(change, value)) if isinstance(value, tuple) else change(value)
         for name, value in own.items()
         if _holds_kernels(value)
     }

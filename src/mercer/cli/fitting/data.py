@@ -15,6 +15,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.cli.fitting.gaps import read_by, rows_without_gaps
 from mercer.cli.fitting.known import Known
 from mercer.cli.fitting.order import TimeOrder, likely_times, time_order
 from mercer.cli.fitting.target import check_finite, counted, is_known, task_of, values_of
@@ -25,7 +26,7 @@ from mercer.errors import DataFileError, TextColumnsWarning
 from mercer.files.form import OPEN, Form
 from mercer.files.lines import SVMLIGHT_TARGET, SparseRows, opened_rows
 from mercer.files.tables import Table
-from mercer.kernels import describe_columns
+from mercer.kernels import Kernel, describe_columns
 from mercer.kernels.tables.roles import Role
 from mercer.solvers.rounding import usual_unit
 
@@ -50,11 +51,13 @@ class Roles:
     keep : tuple of str
         Columns to learn from though they look like identifiers.
     missing : {"auto", "impute", "refuse", "drop"}
-        What to do about missing cells of the other columns.
+        What to do about missing cells of the columns to learn from.
     time : str, optional
         The column whose order is that of time.
     is_timed : bool
         Whether the last rows are asked for, whatever tells which ones they are.
+    kernels : tuple of Kernel or "auto"
+        Those that are given.
     """
 
     target: str | None
@@ -65,6 +68,7 @@ class Roles:
     missing: str = "auto"
     time: str | None = None
     is_timed: bool = False
+    kernels: tuple[Kernel | str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +241,10 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     is_classes, sentence = _task(series, path, task, like)
     if is_classes and like is None:
         notes += _in_two_cases(series)
-    full = _rows_without_gaps(table, others, roles.missing)
+    full = None
+    if roles.missing in ("drop", "refuse"):
+        learned = read_by(roles.kernels, some_rows(X), roles.keep)
+        full = rows_without_gaps(table, learned, roles.missing == "refuse")
     if full is not None:
         notes.append(f"{counted(int((kept & ~full).sum()))} with missing cells left out")
         kept = kept & full
@@ -347,32 +354,6 @@ def _bytes(table: Table, columns: list[str]) -> int:
     """Return about what columns take in memory: numbers in float64, or the text of the file."""
     size = Path(table.path).stat().st_size if Path(table.path).is_file() else 0
     return max(8 * table.height * len(columns), size)
-
-
-def _rows_without_gaps(table: Table, columns: list[str], missing: str) -> Array | None:
-    """Return which rows have no missing cell, where others are left out; refuse them if asked."""
-    import polars as pl
-
-    if missing in ("auto", "impute"):
-        return None
-    schema = table.scan.collect_schema()
-    gaps = {
-        name: pl.col(name).is_null() | pl.col(name).is_nan().fill_null(True)
-        if schema[name].is_float()
-        else pl.col(name).is_null()
-        for name in columns
-    }
-    counts = table.scan.select(gap.sum().alias(name) for name, gap in gaps.items())
-    found = {n: c for n, c in counts.collect(engine="streaming").row(0, named=True).items() if c}
-    if not found:
-        return None
-    if missing == "refuse":
-        listed = ", ".join(f"{name!r} has {count}" for name, count in list(found.items())[:5])
-        raise DataFileError(
-            f"{table.path} has missing cells: column {listed}; use --missing auto or drop"
-        )
-    full = table.scan.select((~pl.any_horizontal(*gaps.values())).alias("full"))
-    return np.asarray(full.collect(engine="streaming").to_series().to_numpy(), bool)
 
 
 def _weights(series: Any, path: str) -> Array:

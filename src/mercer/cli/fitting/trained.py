@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from mercer.cli.fitting.data import Job
 from mercer.data.stream import Stream, some_rows
 from mercer.estimators import KernelLogisticRegression, KernelRidge, KernelRidgeMean
-from mercer.kernels import default_kernel
+from mercer.kernels import Kernel, default_kernel
 from mercer.selection import (
     KernelClassifier,
     KernelLogisticRegressionCV,
@@ -26,8 +26,8 @@ class Choice:
 
     Parameters
     ----------
-    kernels : tuple of str
-        Expressions: one, several to choose from, or with their alphas those of a mean.
+    kernels : tuple of Kernel or "auto"
+        One, several to choose from, or with their alphas those of a mean.
     alphas : tuple of float
         The ridges of least squares, one for each kernel.
     shares : tuple of float
@@ -53,7 +53,7 @@ class Choice:
     chosen_on: ClassVar[int] = 20_000
     choosing: ClassVar[float] = 0.5
 
-    kernels: tuple[str, ...] = ()
+    kernels: tuple[Kernel | str, ...] = ()
     alphas: tuple[float, ...] = ()
     shares: tuple[float, ...] = ()
     C: float | None = None
