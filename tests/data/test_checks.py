@@ -79,7 +79,7 @@ def test_the_first_entry_that_is_not_finite_is_named_by_its_place(layout, value,
     with pytest.raises(ValueError, match=f"X contains {what} at row 1, column 2; impute"):
         check_finite(layout(X), "X")
     with pytest.raises(ValueError, match=f"X contains {what} at row 1, column 'c'; impute"):
-        check_finite(layout(X), "X", ["a", "b", "c", "d"])
+        check_finite(layout(X), "X", lambda: ["a", "b", "c", "d"])
 
 
 def test_only_a_missing_number_is_offered_a_place():

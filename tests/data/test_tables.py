@@ -1,11 +1,21 @@
 """Tables of every kind: mappings of columns, pandas, polars and pyarrow."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.data.columns import is_table, like_rows, n_rows, stack_rows, table_matrix
+from mercer.data.columns import (
+    column_values,
+    is_table,
+    like_rows,
+    n_rows,
+    stack_rows,
+    table_matrix,
+)
+from mercer.data.kinds import Kind, column_kinds
 from mercer.kernels import (
     Gaussian,
     Linear,
@@ -176,3 +186,45 @@ def test_a_matrix_takes_the_form_and_the_names_of_a_table(library):
     assert_allclose(table_matrix(shaped, "X"), X)
     assert list(like_rows({"a": [1.0], "b": [2.0], "c": [3.0]}, X)) == ["a", "b", "c"]
     assert like_rows(X[:1], X) is X
+
+
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_a_frame_of_numbers_is_read_at_once_as_column_by_column(library, rng, monkeypatch):
+    columns = {f"c{i}": rng.normal(size=20) for i in range(5)}
+    columns["c1"] = rng.integers(0, 9, 20)
+    columns["c2"][3] = np.nan
+    frame = library.DataFrame(columns)
+    if library is pl:
+        frame = frame.with_columns(pl.when(pl.col("c3") > 0.0).then("c3").alias("c3"))
+    slow = np.column_stack([values for _, values in column_values(frame)])
+
+    def none(*_):
+        raise AssertionError("a column is looked at by itself")
+
+    monkeypatch.setattr("mercer.data.columns.table_series", none)
+    monkeypatch.setattr("mercer.data.kinds.table_series", none)
+    found = table_matrix(frame, "X")
+    assert_array_equal(found, slow)
+    assert found.dtype == slow.dtype
+    assert found.flags.c_contiguous
+    assert column_kinds(frame) == dict.fromkeys(columns, Kind.NUMBERS)
+    whole = table_matrix(frame.select("c1") if library is pl else frame[["c1"]], "X")
+    assert whole.dtype == np.int64
+    # Nobody can change the rows of the frame by it.
+    found[:] = 0.0
+    assert_array_equal(table_matrix(frame, "X"), slow)
+
+
+def test_a_frame_that_holds_more_than_plain_numbers_is_read_by_columns():
+    gaps = pd.array([1.0, None], dtype="Float64")
+    for column, kind in (
+        (gaps, Kind.NUMBERS),
+        ([True, False], Kind.BOOLEANS),
+        (["a", "b"], "text"),
+    ):
+        frame = pd.DataFrame({"x": [1.0, 2.0], "z": column})
+        assert column_kinds(frame) == {"x": Kind.NUMBERS, "z": kind}
+    assert np.isnan(table_matrix(pd.DataFrame({"x": [1.0, 2.0], "z": gaps}), "X")[1, 1])
+    twice = pd.DataFrame([[1.0, 2.0]], columns=["x", "x"])
+    with pytest.raises(ValueError, match="several columns are named 'x'"):
+        table_matrix(twice, "X")

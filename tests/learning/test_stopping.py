@@ -4,10 +4,12 @@ from itertools import count
 from time import perf_counter
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mercer import Gaussian, learn
 from mercer.errors import MemoryLimitError
+from mercer.estimators.validation import checked_training
 from mercer.learning import rows_to_give
 from mercer.learning.stopping import best_step, rows_held_out
 from mercer.solvers import Run
@@ -120,3 +122,17 @@ def test_columns_that_matter_are_found_among_many(rng):
     X = rng.normal(size=(240, 60))
     found = learn(Gaussian(8.0), X, np.sin(X[:, 3]) + X[:, 7] ** 2, rows=120, max_iter=20)
     assert set(np.argsort(found.kernel.length_scale)[:2]) == {3, 7}
+
+
+def test_rows_held_out_of_a_wide_table_are_not_checked_again_at_every_step(rng, monkeypatch):
+    table = pd.DataFrame(rng.normal(size=(80, 40)), columns=[f"c{i}" for i in range(40)])
+    checks = count()
+
+    def checked(*given):
+        next(checks)
+        return checked_training(*given)
+
+    monkeypatch.setattr("mercer.estimators.ridge.checked_training", checked)
+    found = learn("gaussian", table, table["c0"], rows=60, max_iter=8)
+    assert len(found.history) > 1
+    assert next(checks) == 0

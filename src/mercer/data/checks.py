@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from numbers import Number, Real
 from typing import Any, TypeAlias
 
@@ -17,6 +18,8 @@ from mercer.data.layout import as_csr, check_entries, plain
 
 # A dense array or sp.csr_array; SciPy ships no types, so that the union is Any.
 Matrix: TypeAlias = Any
+# What gives the names of columns, which take as long as a check where there are hundreds.
+Titles: TypeAlias = Callable[[], Sequence[Any]]
 
 # Python objects of a column that are looked at, since their dtype says nothing.
 LOOKED_AT = 1000
@@ -42,11 +45,11 @@ def as_matrix_with_gaps(X: Any) -> Matrix:
     return matrix
 
 
-def as_floats(X: Any, name: str) -> tuple[Matrix, Sequence[Any]]:
-    """Return `X` as a matrix of floats, and the names of its columns if it has some."""
-    titles: Sequence[Any] = ()
+def as_floats(X: Any, name: str) -> tuple[Matrix, Titles]:
+    """Return `X` as a matrix of floats, and what gives the names of its columns if it has some."""
+    titles: Titles = tuple
     if not isinstance(X, np.ndarray) and is_table(X):
-        titles = column_names(X)
+        titles = partial(column_names, X)
         X = table_matrix(X, name)
     if _is_matrix(X):
         return X, titles
@@ -326,9 +329,7 @@ def refuse_masked(values: Any, name: str) -> None:
         )
 
 
-def check_not_infinite(
-    matrix: Matrix, name: str, titles: Sequence[Any] = (), first: int = 0
-) -> None:
+def check_not_infinite(matrix: Matrix, name: str, titles: Titles = tuple, first: int = 0) -> None:
     """Refuse a matrix with an infinite entry, which is named by its place; NaN may stand in it."""
     if sp.issparse(matrix):
         known = matrix.copy()
@@ -349,7 +350,7 @@ def check_finished(matrix: Matrix, name: str) -> None:
         ) from None
 
 
-def check_finite(matrix: Matrix, name: str, titles: Sequence[Any] = (), first: int = 0) -> None:
+def check_finite(matrix: Matrix, name: str, titles: Titles = tuple, first: int = 0) -> None:
     """Refuse a matrix with an entry that is no finite number, which is named by its place.
 
     `first` is the number of its first row.
@@ -365,7 +366,8 @@ def check_finite(matrix: Matrix, name: str, titles: Sequence[Any] = (), first: i
         return
     row, column = found
     what = "NaN" if np.isnan(matrix[row, column]) else "infinity"
-    title = repr(titles[column]) if titles else column
+    names = titles()
+    title = repr(names[column]) if names else column
     hint = ""
     if what == "NaN":
         place = ", or give them a place by the kernel 'auto' or Standardize(missing='mean')"

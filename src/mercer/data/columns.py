@@ -16,6 +16,8 @@ from mercer.data.layout import check_entries, narrowed
 from mercer.data.symbols import Sequences
 
 TABLE_MODULES = ("pandas", "polars", "pyarrow", "modin", "cudf")
+# The types of columns that a data frame makes one matrix of as they would be side by side.
+PLAIN = {"pandas": {"float64", "int64"}, "polars": {"Float64", "Int64"}}
 
 
 def is_table(X: Any) -> bool:
@@ -174,21 +176,26 @@ def select_columns(X: Any, columns: Sequence[str | int]) -> Any:
         return _select_positions(X, columns)
     frame = None if _is_mapping(X) else _frame(X)
     names = column_names(X) if frame is None else list(frame.columns)
-    wanted = [_name_of(c, names) for c in columns]
-    missing = [c for c in wanted if c not in names]
+    wanted, places = [_name_of(c, names) for c in columns], {n: i for i, n in enumerate(names)}
+    missing = [c for c in wanted if c not in places]
     if missing:
         raise ValueError(
             f"no column {_listed(missing)} in the table; it has {_listed(names)}"
             f"{_meant(missing[0], names)}"
         )
+    if wanted == names:
+        return X
     if frame is None:
         return {name: X[name] for name in wanted}
     # By position, since the columns of a table may be called by numbers as well.
-    return frame[:, [names.index(c) for c in wanted]].to_native()
+    return frame[:, [places[c] for c in wanted]].to_native()
 
 
 def table_matrix(X: Any, name: str) -> NDArray[Any]:
     """Return a table's columns side by side as a numeric matrix; a column of text is an error."""
+    if is_plain(X):
+        _frame(X)
+        return np.array(X.to_numpy(), order="C")
     columns = [
         _numbers(title, as_seconds(np.asarray(values)), name) for title, values in column_values(X)
     ]
@@ -198,6 +205,17 @@ def table_matrix(X: Any, name: str) -> NDArray[Any]:
     if len(lengths) > 1:
         raise ValueError(f"the columns of {name} have different lengths: {sorted(lengths)}")
     return np.column_stack(columns)
+
+
+def is_plain(X: Any) -> bool:
+    """Whether a table is a data frame of pandas or polars of nothing but plain numbers.
+
+    It is read at once: column by column it takes a tenth of a millisecond for each, and searches
+    read hundreds of columns hundreds of times.
+    """
+    library = type(X).__module__.partition(".")[0]
+    kinds = set(X.dtypes) if library in PLAIN else set()
+    return bool(kinds) and {str(kind) for kind in kinds} <= PLAIN[library]
 
 
 def _numbers(title: str, array: NDArray[Any], name: str) -> NDArray[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer.data.categories import is_missing
 from mercer.data.checks import LOOKED_AT
-from mercer.data.columns import is_table, table_matrix, table_series
+from mercer.data.columns import column_names, is_plain, is_table, table_matrix, table_series
 
 
 class Kind(StrEnum):
@@ -54,6 +54,8 @@ def column_kinds(X: Any) -> dict[str, Kind]:
     """Return the kind of every column of a table, in order."""
     if isinstance(X, Mapping):
         return {str(name): kind_of_values(_vector(values)) for name, values in X.items()}
+    if is_plain(X):
+        return dict.fromkeys(column_names(X), Kind.NUMBERS)
     return {series.name: _kind_of_series(series) for series in table_series(X)}
 
 

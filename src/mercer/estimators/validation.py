@@ -224,7 +224,7 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
         check_finished(matrix, "X")
     else:
         check = check_not_infinite if takes_missing(kernel) else check_finite
-        check(matrix, "X", titles)
+        check(matrix, "X", lambda: titles)
     if is_owned:
         _shared(matrix)
     return found

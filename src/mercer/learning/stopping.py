@@ -14,6 +14,7 @@ from mercer.errors import SingularSystemError
 from mercer.estimators import KernelRidge
 from mercer.kernels import Kernel
 from mercer.solvers import Run
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 Sample = NDArray[np.intp]
@@ -100,14 +101,14 @@ def best_step(
     """
     last = len(models) - 1
     between = sorted({1 << i for i in range(last.bit_length())} - {last})
-    tried = dict[int, Array | None]()
+    tried, seen = dict[int, Array | None](), Rows.checked(learned[0])
     with run.guarded(), run.limited():
         for place in (0, last, *between):
             if run.is_over() and place in between:
                 break
             kernel, alpha = models[place]
             model = KernelRidge(kernel, alpha, solver="cholesky", memory=memory)
-            tried[place] = _errors(model, learned, held_out)
+            tried[place] = _errors(model, seen, learned, held_out)
     errors = {place: found for place, found in tried.items() if found is not None}
     if last not in tried or not errors:
         return last
@@ -119,12 +120,18 @@ def best_step(
 
 
 def _errors(
-    model: KernelRidge, learned: tuple[Any, Array, Array], held_out: tuple[Any, Array, Array]
+    model: KernelRidge,
+    seen: Rows,
+    learned: tuple[Any, Array, Array],
+    held_out: tuple[Any, Array, Array],
 ) -> Array | None:
-    """Return the squared error at every row held out, or None where a system is singular."""
+    """Return the squared error at every row held out, or None where a system is singular.
+
+    All rows were checked, which of a wide table takes longer than a fit to few rows.
+    """
     others, targets, weights = held_out
     try:
-        found = model.fit(*learned).predict(others).reshape(targets.shape)
+        found = model.fit_checked(Run(None), model.kernel, *learned, seen).function_(others)
     except SingularSystemError:
         return None
     # What stands in for a fit that was broken off says nothing about the kernel.
