@@ -64,8 +64,8 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         ``"sgd"`` goes by small random batches of rows, each with Newton steps of its own, and
         stores nothing of n^2.
     tol : float, optional
-        The relative duality gap that `certificate_` has to reach, 1e-5 by default: Newton's last
-        step is cheap.
+        The relative duality gap that `certificate_` has to reach, 1e-5 by default: one or two steps
+        of Newton's beyond 1e-3, which bounds f too loosely to be of use.
     max_iter : int, optional
         Newton steps allowed, 100 by default, or by ``"sgd"`` epochs, 64 by default.
     time_limit : float, optional

@@ -390,3 +390,14 @@ def test_a_tolerance_below_rounding_is_reached_where_only_rounding_is_left(rng):
     model = KernelLogisticRegression(Gaussian(1.0), tol=1e-300).fit(X, y)
     assert model.certificate_.satisfied
     assert model.certificate_.value < 1e-15
+
+
+def test_the_gap_that_is_asked_by_default_bounds_f_where_that_of_a_margin_does_not(rng):
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] + X[:, 1] ** 2 + 0.5 * rng.normal(size=200) > 1.0
+    model, coarse = (KernelLogisticRegression(Gaussian(1.0), 10.0, tol=t) for t in (None, 1e-3))
+    assert model.fit(X, y).certificate_.tolerance == 1e-5
+    exact = KernelLogisticRegression(Gaussian(1.0), 10.0, tol=1e-10).fit(X, y).decision_function(X)
+    assert np.abs(model.decision_function(X) - exact).max() < 0.1
+    assert np.median(model.certificate_.bound(X)) < 0.1
+    assert model.n_iter_ <= coarse.fit(X, y).n_iter_ + 2
