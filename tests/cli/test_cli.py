@@ -267,3 +267,8 @@ def test_the_same_seed_gives_the_same_split(data):
 )
 def test_the_engine_is_named_in_words(engine, cpu, line):
     assert engine_line({"engine": engine, "cpu": cpu, "threads": 1}) == line
+
+
+def test_the_help_of_completion_keeps_its_lines():
+    said = run("completion", "--help").stdout
+    assert "  mercer completion bash >> ~/.bashrc\n" in said and "\\b" not in said

@@ -156,3 +156,15 @@ def test_the_signal_is_heard_as_before_when_a_command_has_ended(data):
     before = signal.getsignal(signal.SIGINT)
     fitted(data, *PRICE, "--alpha", "1")
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_what_a_model_has_learned_fits_the_terminal(tmp_path):
+    random = np.random.default_rng(0)
+    table = pl.DataFrame({"a name of forty letters is rather a long": random.normal(size=60)})
+    table = table.with_columns(pl.Series("place of the house", random.choice(["a", "b"], 60)))
+    path = tmp_path / "m.mercer"
+    mercer.save(mercer.KernelRidge("auto", 0.1).fit(table, random.normal(size=60)), path)
+    screen, code = on_a_terminal(["explain", path])
+    lines = plain(screen)
+    assert code == 0 and max(map(len, lines)) <= 90
+    assert any("in 80% of rows)" in line for line in lines)

@@ -346,3 +346,15 @@ def test_a_classifier_by_least_squares_knows_the_names_of_its_columns():
     model = mercer.KernelRidgeClassifier("gaussian").fit(X, np.where(X.a > 0.0, "u", "v"))
     assert [row.column for row in explain(model, X[:20]).columns] == ["a", "b"]
     assert [row.column for row in explain(model).columns] == ["a", "b"]
+
+
+def test_an_explanation_fits_the_lines_that_it_is_given():
+    rng = np.random.default_rng(0)
+    names = ["the living area of the house in square metres", "price " + "x" * 30]
+    table = pd.DataFrame(rng.normal(size=(60, 2)), columns=names)
+    table["place"] = rng.choice(["Charlottenburg-Wilmersdorf in Berlin", "Altstadt"], 60)
+    found = mercer.explain(mercer.KernelRidge("auto", 0.1).fit(table, 1e5 * table[names[0]]))
+    said = found.to_text(80)
+    assert max(map(len, said.splitlines())) <= 80 < max(map(len, str(found).splitlines()))
+    assert "the living area" in said and "…" in said
+    assert found.to_text(1000) == found.to_text(2000)

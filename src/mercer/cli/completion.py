@@ -11,12 +11,13 @@ __all__ = ["completion"]
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    r"""Print what makes SHELL complete the commands and options of mercer.
+    """Print what makes SHELL complete the commands and options of mercer.
 
-    \b
-    bash  mercer completion bash >> ~/.bashrc
-    zsh   mercer completion zsh >> ~/.zshrc
-    fish  mercer completion fish > ~/.config/fish/completions/mercer.fish
+    mercer completion bash >> ~/.bashrc
+
+    mercer completion zsh >> ~/.zshrc
+
+    mercer completion fish > ~/.config/fish/completions/mercer.fish
     """
     from click.shell_completion import get_completion_class
 

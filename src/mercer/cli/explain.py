@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import sys
 from typing import Any
 
 import click
@@ -28,7 +30,8 @@ def explain(model: str, as_json: bool) -> None:
         rows = [{name: _plain(v) for name, v in row._asdict().items()} for row in found]
         click.echo(json.dumps(rows))
     else:
-        click.echo(str(found))
+        room = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        click.echo(found.to_text(room))
 
 
 def _plain(value: Any) -> Any:

@@ -48,7 +48,7 @@ __all__ = ["fit"]
 @click.option(
     "--share", type=float, multiple=True, help="The weight of a kernel in a mean of several."
 )
-@click.option("--C", "C", type=float, help="That of a logistic regression; chosen if left out.")
+@click.option("--C", "C", type=float, help="The C of a logistic regression; chosen if left out.")
 @click.option(
     "--class-weight",
     type=click.Choice(["balanced"]),

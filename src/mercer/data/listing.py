@@ -35,6 +35,15 @@ def as_text(header: Sequence[str], rows: Iterable[Sequence[Any]], width: int = 4
     return "\n".join(lines)
 
 
+def in_room(header: Sequence[str], rows: Sequence[Sequence[Any]], line: int) -> str:
+    """Return `as_text` in lines of so many characters: its longest cells are cut if need be."""
+    # Characters of a cell that are left at least.
+    least = 20
+    longest = max(len(_spelled(cell)) for row in rows for cell in row)
+    over = max(map(len, as_text(header, rows, longest).splitlines())) - line
+    return as_text(header, rows, max(least, longest - max(over, 0)))
+
+
 def as_html(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Return rows under a title and a header as an HTML table."""
     # Characters of a cell that are shown: a page has more room than a terminal.

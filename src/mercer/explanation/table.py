@@ -5,12 +5,13 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.listing import as_frame, as_html, as_text
+from mercer.data.listing import as_frame, as_html, as_text, in_room
 from mercer.explanation.kgrams import KgramWeights
 
 Array = NDArray[np.float64]
@@ -103,16 +104,22 @@ class Explanation:
         """Return all rows as a data frame of pandas."""
         return as_frame(Row._fields, self)
 
-    def __str__(self) -> str:
-        tables = []
+    def to_text(self, line: int | None = None) -> str:
+        """Return all of it for a person, in lines of so many characters if that is given."""
+        tables = [_in_lines(note, line) for note in self.notes]
         for kind, table in self._tables():
-            text = self._listed_directions() if kind == "direction" else as_text(*table)
-            tables.append(f"{_title(kind, table[0])}\n{text}")
-        return "\n\n".join([*self.notes, *tables])
+            title = _in_lines(_title(kind, table[0]), line)
+            if kind == "direction":
+                # Sums of columns are longer than cells.
+                rows = (f"{row.importance:6.1%}  {row.part}" for row in self.directions)
+                text = "\n".join(_in_lines(row, line, 8) for row in rows)
+            else:
+                text = as_text(*table) if line is None else in_room(*table, line)
+            tables.append(f"{title}\n{text}")
+        return "\n\n".join(tables)
 
-    def _listed_directions(self) -> str:
-        """Return the directions line by line, since sums of columns are longer than cells."""
-        return "\n".join(f"{row.importance:6.1%}  {row.part}" for row in self.directions)
+    def __str__(self) -> str:
+        return self.to_text()
 
     __repr__ = __str__
 
@@ -138,6 +145,14 @@ class Explanation:
         if self.kgrams is None:
             return ()
         return tuple(kgram_row(weight) for weight in self.kgrams.strongest(of_sign))
+
+
+def _in_lines(text: str, line: int | None, indent: int = 0) -> str:
+    """Return the lines of a text, each in as many as it needs, all but the first indented."""
+    if line is None:
+        return text
+    further = " " * indent
+    return "\n".join(fill(each, line, subsequent_indent=further) for each in text.splitlines())
 
 
 def column_title(column: Any) -> str:

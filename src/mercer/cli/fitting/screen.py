@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mercer.cli.talk import heading, indented, pairs, quoted, wrapped
-from mercer.data.listing import as_text, in_four_digits
+from mercer.data.listing import as_text, in_four_digits, in_room
 from mercer.data.memory import gigabytes
 
 
@@ -116,14 +116,9 @@ def _shown_leaderboard(board: list[dict[str, Any]], target: str, notes: list[str
 
 def _listed(header: Sequence[str], cells: Sequence[Sequence[Any]]) -> str:
     """Return a table, indented, whose longest cells are cut where a terminal has no room."""
-    # Characters of a cell that are written where nobody says how wide a line is, and at least.
-    most, least = 40, 20
     if not sys.stdout.isatty():
-        return indented(as_text(header, cells, most))
-    room = shutil.get_terminal_size().columns - 2
-    longest = max(len(str(cell)) for row in cells for cell in row)
-    over = max(map(len, as_text(header, cells, longest).splitlines())) - room
-    return indented(as_text(header, cells, max(least, longest - max(over, 0))))
+        return indented(as_text(header, cells))
+    return indented(in_room(header, cells, shutil.get_terminal_size().columns - 2))
 
 
 def _shown_scores(result: dict[str, Any]) -> str:
