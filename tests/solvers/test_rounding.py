@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from mercer.data.blocks import MEMORY
 from mercer.solvers.rounding import (
     column_norms,
     column_units,
@@ -76,3 +77,11 @@ def test_a_quantity_of_another_size_is_counted_in_the_power_of_two_next_to_it(si
     unit = usual_unit(size)
     assert np.frexp(unit)[0] == 0.5
     assert 2.0**-0.51 < size / unit < 2.0**0.51
+
+
+def test_norms_of_many_rows_are_summed_block_by_block(rng):
+    V = rng.normal(size=(MEMORY // 2, 3)) * [1.0, 1e200, 1e-200]
+    expected = [
+        np.linalg.norm(column / scale) * abs(scale) for column, scale in zip(V.T, V[0], strict=True)
+    ]
+    np.testing.assert_allclose(column_norms(V), expected, rtol=1e-13)

@@ -48,8 +48,8 @@ def opened_for(
     is_learnt = learns_from_blocks and isinstance(solver, str) and solver == LEARNING
     X, y, sample_weight = opened(X, y, sample_weight)
     is_map = isinstance(X, np.memmap) and X.ndim == 2
-    if is_map and (is_learnt or (X.dtype != np.float64 and solver in STREAMING)):
-        # Blocks become float64 one by one, and nothing as large as the map.
+    if is_map and (is_learnt or solver in STREAMING):
+        # Blocks become float64 one by one, and nothing as large as the map is in memory.
         X = Stream(ArraySource(X), len(X))
     if isinstance(X, Stream) and solver not in STREAMING:
         is_small = X.nbytes <= SHARE * memory_limit(room_of(memory))

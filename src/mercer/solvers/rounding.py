@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.blocks import MEMORY, row_blocks
+
 Array = NDArray[np.float64]
 
 # The units of rounding of float64 and float32.
@@ -40,14 +42,19 @@ def product_rounding(diagonal: Array, a: Array) -> Array:
 
 def column_units(V: Array) -> Array:
     """Return the largest entry of every column, by which it can be divided before it is squared."""
-    unit = np.asarray(np.abs(V).max(axis=0, initial=0.0))
+    unit = np.maximum(V.max(axis=0, initial=0.0), -V.min(axis=0, initial=0.0))
     return np.where((unit == 0.0) | ~np.isfinite(unit), 1.0, unit)
 
 
 def column_norms(V: Array) -> Array:
     """Return the Euclidean norm of every column, also where its square is no number."""
     unit = column_units(V)
-    return np.asarray(unit * np.linalg.norm(V / unit, axis=0))
+    if V.size <= MEMORY:
+        return np.asarray(unit * np.linalg.norm(V / unit, axis=0))
+    # The squares of many rows would take more memory than what they are of.
+    blocks = row_blocks((len(V), V[0].size))
+    norms = [np.linalg.norm(V[rows] / unit, axis=0) for rows in blocks]
+    return np.asarray(unit * np.linalg.norm(norms, axis=0))
 
 
 def row_norms(V: Array) -> Array:

@@ -1,5 +1,6 @@
 """Streams: the same rows in every pass, cut alike whatever the source hands out."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,8 @@ from hypothesis import given, strategies as st
 from mercer.data.blocks import blocks_of
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.stream import Stream, opened, stream_of
-from mercer.data.stream.stream import recut
+from mercer.data.stream.sources import ArraySource
+from mercer.data.stream.stream import _at, recut
 
 
 def cut(X, sizes):
@@ -138,3 +140,37 @@ def test_rows_that_do_not_ascend_are_refused_whatever_numbers_they_are(X, kind):
     stream = replace(stream_of(cut(X, [50])), index=np.array([3, 1, 2], kind))
     with pytest.raises(ValueError, match="give ascending positions"):
         list(stream.blocks(10))
+
+
+def test_a_few_rows_of_a_block_do_not_keep_all_of_it_in_memory(X):
+    for some in (np.array([7]), np.arange(10, 30)):
+        assert not np.shares_memory(_at(X, some), X)
+        np.testing.assert_array_equal(_at(X, some), X[some])
+    assert np.shares_memory(_at(X, np.arange(5, 45)), X)
+
+
+def pages_of_files():
+    with open("/proc/self/status") as file:
+        return next(1024 * int(line.split()[1]) for line in file if line.startswith("RssFile"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells of pages in /proc")
+@pytest.mark.parametrize("mode", ["r", "r+"])
+def test_a_pass_over_a_memory_map_leaves_none_of_it_in_memory(tmp_path, mode):
+    rows = np.arange(8_000_000.0).reshape(-1, 4)
+    np.save(tmp_path / "rows.npy", rows)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode=mode)
+    stream = Stream(ArraySource(mapped[1:]), len(rows) - 1)
+    before = pages_of_files()
+    total = sum(block.sum() for _, block in stream.blocks(1 << 18))
+    assert pages_of_files() - before < 0.4 * rows.nbytes
+    assert total == rows[1:].sum()
+
+
+def test_what_was_written_to_a_copy_on_write_stays_after_a_pass(tmp_path):
+    np.save(tmp_path / "rows.npy", np.zeros((1000, 2)))
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="c")
+    mapped[500] = 7.0
+    for _ in range(2):
+        (block,) = (rows for _, rows in Stream(ArraySource(mapped), 1000).blocks(1000))
+        assert block.sum() == 14.0

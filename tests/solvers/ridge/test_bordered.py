@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.solvers import Bordered, RidgeProblem
 from mercer.solvers.ridge.bordered import (
@@ -345,3 +345,16 @@ def test_the_offset_diagonal_is_what_the_inverse_falls_short_by(K, rng):
     inverse = np.linalg.inv(A)
     whole = np.linalg.inv(np.block([[A, ones], [ones.T, np.zeros((1, 1))]]))[:N, :N]
     assert_allclose(system.offset_diagonal(), (inverse - whole).diagonal(), atol=1e-12)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_answer_without_a_kernel_proves_what_is_measured_of_no_coefficients(rng, fit_intercept):
+    y, weights = rng.normal(size=(40, 2)) + 3.0, rng.uniform(0.5, 2.0, 40)
+    problem = RidgeProblem(y, np.array([0.1, 0.0]), weights, fit_intercept)
+    found, none = problem.zero_solution(1e-3), np.zeros((40, 2))
+    b, r = with_best_offset(problem, none, none)
+    residual, radius = measured(problem, none, np.sqrt(weights)[:, None] * r, np.zeros(40))
+    assert_array_equal(found.coefficients, none)
+    assert_allclose(found.intercept, b)
+    assert_allclose(found.residual, residual, rtol=1e-14)
+    assert_allclose(found.radius, radius, rtol=1e-14)

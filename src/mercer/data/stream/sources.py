@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,22 @@ class ArraySource:
         step = max(1, MOST // max(1, self.array.shape[-1]))
         for start in range(0, len(self.array), step):
             yield np.asarray(self.array[start : start + step])
+            _leave(self.array)
+
+
+def _leave(array: NDArray[Any]) -> None:
+    """Have a memory map hold no page that was read: a pass would end with all of the file there.
+
+    Pages are read again where they are asked for. What was written to a copy on write would be
+    lost, and its pages stay.
+    """
+    if not isinstance(array, np.memmap) or array.mode == "c" or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    if isinstance(owner, mmap.mmap):
+        owner.madvise(mmap.MADV_DONTNEED)
 
 
 @dataclass(frozen=True, eq=False)

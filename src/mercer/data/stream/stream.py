@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -71,8 +72,7 @@ class Stream:
         ascending, places = np.unique(np.asarray(index, np.intp), return_inverse=True)
         if len(ascending) == 0:
             return take_rows(self.head, slice(0, 0))
-        parts = list(self.part(ascending)._kept())
-        rows = parts[0] if len(parts) == 1 else stack_rows(*parts)
+        rows = _together(self.part(ascending)._kept(), len(ascending))
         is_same = len(places) == len(ascending) and bool((np.diff(places) > 0).all())
         return rows if is_same else take_rows(rows, places)
 
@@ -168,8 +168,23 @@ class Stream:
 
 
 def _at(rows: Any, index: NDArray[np.intp]) -> Any:
-    is_run = index[-1] - index[0] == len(index) - 1
+    # A slice is a view, by which all rows of a block stay in memory: few ones are copied.
+    is_run = index[-1] - index[0] == len(index) - 1 and 2 * len(index) > n_rows(rows)
     return take_rows(rows, slice(int(index[0]), int(index[-1]) + 1) if is_run else index)
+
+
+def _together(blocks: Iterator[Any], n: int) -> Any:
+    """Return the rows of blocks, n in all, of which numbers are written where they stay."""
+    first = next(blocks)
+    if n_rows(first) == n:
+        return first
+    if not isinstance(first, np.ndarray) or first.dtype != np.float64:
+        return stack_rows(first, *blocks)
+    out, stop = np.empty((n, *first.shape[1:])), 0
+    for rows in chain([first], blocks):
+        start, stop = stop, stop + len(rows)
+        out[start:stop] = rows
+    return out
 
 
 def recut(blocks: Iterable[Any], step: int) -> Iterator[Any]:

@@ -102,8 +102,12 @@ class LandmarkEquations:
     @cached_property
     def right(self) -> tuple[Array, Array]:
         """F'Wy of shape (m, targets) and F'W1 of shape (m,), by one pass in float64."""
-        w = self.problem.weights[:, None]
-        sums = self.gram.cross_transposed(np.hstack([w * self.y, w]))
+        problem = self.problem
+        # Written where it stays: of many rows every array of their number counts.
+        weighted = np.ones((len(problem.y), problem.y.shape[1] + 1))
+        np.subtract(problem.y, self.means, out=weighted[:, :-1])
+        weighted *= problem.weights[:, None]
+        sums = self.gram.cross_transposed(weighted)
         both = self.gram.landmarks.whitened(np.ascontiguousarray(sums.T)).T
         return both[:, :-1], both[:, -1]
 

@@ -8,6 +8,7 @@ from math import ceil, floor, fsum
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.blocks import row_blocks
 from mercer.native.smo import Box
 from mercer.solvers.contract import OFFSET_ALONE, Solution, Solver
 from mercer.solvers.refusals import LARGEST_COST, too_costly
@@ -189,10 +190,13 @@ class MarginProblem:
     def gap(self, a: Array, f: Array) -> Gap:
         """Return the duality gap of feasible coefficients a with f = K a."""
         b = self.offset(f)
-        r = f + b - self.z
-        loss = self._loss(r)
-        primal = 0.5 * float(a @ f) + float(loss.sum())
-        return Gap(b, max(float(self._terms(a, r, loss).sum()), 0.0), primal)
+        loss = gap = 0.0
+        for rows in row_blocks((len(a), 1)):
+            r = f[rows] + b - self.z[rows]
+            lost = self._loss(r, rows)
+            loss += float(lost.sum())
+            gap += float(self._terms(a[rows], r, lost).sum())
+        return Gap(b, max(gap, 0.0), 0.5 * float(a @ f) + loss)
 
     def proved(self, a: Array, f: Array, diagonal: Array) -> Gap:
         """Return the largest gap that the coefficients may have, for all that rounding hides.
@@ -213,8 +217,11 @@ class MarginProblem:
         """
         found = self.gap(a, f)
         r, hidden = f + found.offset - self.z, product_rounding(diagonal, a)
-        ends = (self._terms(a, e, self._loss(e)) for e in (r - hidden, r + hidden))
-        gap = float(np.maximum(*ends).sum())
+        gap = 0.0
+        for rows in row_blocks((len(a), 1)):
+            some = (r[rows] - hidden[rows], r[rows] + hidden[rows])
+            ends = (self._terms(a[rows], e, self._loss(e, rows)) for e in some)
+            gap += float(np.maximum(*ends).sum())
         if self.fit_intercept:
             q = float(a.sum())
             size = abs(q) + UNITS * EPS * float(column_norms(a))
@@ -223,9 +230,10 @@ class MarginProblem:
             gap += float(costs[has_room].min() if has_room.any() else costs.max())
         return Gap(found.offset, max(gap, found.gap), found.primal)
 
-    def _loss(self, r: Array) -> Array:
+    def _loss(self, r: Array, rows: slice) -> Array:
+        """Return the loss of some rows with these residuals, where the arrays of all are large."""
         above, below = np.maximum(r - self.epsilon, 0.0), np.maximum(-r - self.epsilon, 0.0)
-        return np.asarray(self.upper * below - self.lower * above)
+        return np.asarray(self.upper[rows] * below - self.lower[rows] * above)
 
     def _terms(self, a: Array, r: Array, loss: Array) -> Array:
         """Return what every row adds to the gap: at least zero, so that nothing cancels."""

@@ -53,9 +53,9 @@ class RidgeProblem:
         return replace(self, y=self.y[rows], weights=self.weights[rows])
 
     @property
-    def groups(self) -> NDArray[np.intp]:
+    def groups(self) -> NDArray[np.int8]:
         """Which rows belong together: all of them."""
-        return np.zeros(len(self.y), np.intp)
+        return np.zeros(len(self.y), np.int8)
 
     def of_targets(self, targets: NDArray[np.intp]) -> RidgeProblem:
         """Return the problem of some of the targets."""
@@ -69,11 +69,15 @@ class RidgeProblem:
 
     def zero_solution(self, tol: float) -> Solution:
         """Return a = 0 and the weighted mean of the targets, whose residual takes no entry of K."""
-        a = np.zeros_like(self.y)
-        b, r = with_best_offset(self, a, a)
-        weighted = np.sqrt(self.weights)[:, None] * r
-        residual, radius = measured(self, a, weighted, np.zeros(len(a)))
-        return Solution(a, b, residual, radius, tol, OFFSET_ALONE)
+        b = (self.weights[:, None] * self.y).sum(axis=0) / self.weights.sum()
+        if not self.fit_intercept:
+            b = np.zeros_like(b)
+        r = self.y - b
+        r *= np.sqrt(self.weights)[:, None]
+        missed = column_norms(r)
+        r.fill(0.0)
+        residual, radius = relative(missed, self.sizes), _radius(missed, self.alpha)
+        return Solution(r, b, residual, radius, tol, OFFSET_ALONE)
 
     @property
     def unpenalised(self) -> Array:
@@ -84,7 +88,7 @@ class RidgeProblem:
     def sizes(self) -> Array:
         """What residuals are relative to: `spread` of W^(1/2) y beside the offset."""
         roots = np.sqrt(self.weights)[:, None]
-        return spread(roots * self.y, roots * self.unpenalised)
+        return spread(roots * self.y, roots[:, : int(self.fit_intercept)])
 
     def by_alpha(self) -> Iterator[tuple[float, NDArray[np.intp]]]:
         """Yield every distinct ridge with the targets that have it."""
@@ -193,8 +197,11 @@ def spread(y: Array, N: Array) -> Array:
     norms = column_norms(y)
     if N.shape[1] == 0:
         return norms
-    N = N / np.abs(N).max()
-    rest = y - N @ best_offset(N, y)
+    most = max(N.max(), -N.min())
+    N = N if most == 1.0 else N / most
+    # Of many rows every array of their number counts.
+    rest = N @ best_offset(N, y)
+    np.subtract(y, rest, out=rest)
     return np.maximum(column_norms(rest), np.sqrt(EPS) * norms)
 
 
@@ -266,14 +273,19 @@ def proved(
     scale, product, ridge, norm = map(row_norms, terms)
     rounded = scale * product if most is None else np.minimum(scale * product, most)
     missed = missed + UNITS * EPS * (rounded + ridge)
-    doubled = np.broadcast_to(2.0 * np.sqrt(problem.alpha), missed.shape)
-    radius = np.divide(missed, doubled, where=doubled > 0.0, out=np.full_like(missed, np.inf))
+    radius = _radius(missed, problem.alpha)
     if problem.fit_intercept:
         shifted = k + alpha / problem.weights
         q = np.abs(A.sum(axis=-1)) + UNITS * EPS * norm
         missed = missed + q * (roots * shifted).min(axis=-1)
         radius = radius + q * np.sqrt(shifted.min(axis=-1))
     return relative(missed, problem.sizes), radius
+
+
+def _radius(missed: Array, alpha: Array) -> Array:
+    """Return ||W^(1/2) r|| / (2 sqrt(alpha)) for every target, infinite without a ridge."""
+    doubled = np.broadcast_to(2.0 * np.sqrt(alpha), missed.shape)
+    return np.divide(missed, doubled, where=doubled > 0.0, out=np.full_like(missed, np.inf))
 
 
 def with_best_offset(problem: RidgeProblem, a: Array, Ka: Array) -> tuple[Array, Array]:
