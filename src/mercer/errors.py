@@ -23,6 +23,7 @@ __all__ = [
     "KernelOverflowError",
     "KernelSyntaxError",
     "MemoryLimitError",
+    "MemoryLimitWarning",
     "ModelFileError",
     "OutsideRangeWarning",
     "SingularSystemError",
@@ -39,6 +40,10 @@ class MemoryLimitError(ValueError):
 
     It is raised before anything is allocated, with the gigabytes asked for and the alternatives.
     """
+
+
+class MemoryLimitWarning(UserWarning):
+    """A limit of memory is too little for the process and its work, and is one of the work."""
 
 
 class KernelOverflowError(ValueError):

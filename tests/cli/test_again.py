@@ -96,3 +96,18 @@ def test_classes_weigh_alike_in_the_automatic_machine_too(data, tmp_path):
     assert run("fit", data, *settings, "-o", path).exit_code == 0
     assert mercer.load(path).class_weight == "balanced"
     assert 'class-weight = "balanced"' in run("info", path, "--options").stdout
+
+
+def test_a_model_keeps_the_limits_of_its_user_and_not_what_was_left_of_them(data, tmp_path):
+    path, again = tmp_path / "m.mercer", tmp_path / "again.mercer"
+    limits = ("--memory", "1GB", "--time-limit", "20")
+    assert run("fit", data, *SICK, "--drop", "price", *limits, "-o", path).exit_code == 0
+    model = mercer.load(path)
+    for each in (model, model.estimator_):
+        assert (each.memory, each.time_limit) == ("1GB", 20.0)
+    assert "--memory 1GB --time-limit 20" in run("info", path).stdout
+    config = tmp_path / "options.toml"
+    config.write_text(run("info", path, "--options").stdout)
+    assert 'memory = "1GB"\ntime-limit = 20' in config.read_text()
+    assert run("fit", data, "--config", config, "--drop", "price", "-o", again).exit_code == 0
+    assert "--memory 1GB --time-limit 20" in run("info", again).stdout

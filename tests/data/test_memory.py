@@ -9,36 +9,10 @@ from mercer.data.memory import (
     Room,
     lacking,
     least_limit,
-    left_of,
     memory_limit,
-    resident_bytes,
     room_of,
 )
-
-
-@pytest.fixture
-def held(monkeypatch):
-    monkeypatch.setattr(memory, "resident_bytes", lambda: 300)
-
-
-@pytest.mark.parametrize(
-    ("limit", "left"), [(None, None), (200, 200), (400, 200), (800, 500), (2400, 2100)]
-)
-def test_a_limit_for_the_process_leaves_what_it_does_not_hold(held, limit, left):
-    assert left_of(limit) == left
-
-
-def test_a_little_more_in_memory_changes_nothing(held, monkeypatch):
-    before = left_of(8000)
-    monkeypatch.setattr(memory, "resident_bytes", lambda: 310)
-    assert left_of(8000) == before
-
-
-def test_a_process_holds_what_it_has_allocated():
-    before = resident_bytes()
-    block = bytearray(50_000_000)
-    assert resident_bytes() >= before + 40_000_000
-    assert len(block) == 50_000_000
+from mercer.errors import MemoryLimitWarning
 
 
 @pytest.mark.parametrize("bad", [0, -1.0, float("inf"), float("nan"), True, [1]])
@@ -61,7 +35,7 @@ def test_a_limit_is_a_number_of_bytes_or_text_with_a_unit():
     [
         (None, None),
         (1000, 1000),
-        ("300MB", FOR_WORK),
+        (FOR_WORK, FOR_WORK),
         ("500MB", 500_000_000 - OWN),
         ("4GB", 4_000_000_000 - OWN),
     ],
@@ -70,11 +44,32 @@ def test_a_limit_leaves_room_beside_the_process_itself(limit, room):
     assert room_of(limit) == room
 
 
+@pytest.mark.parametrize("limit", ["291MB", "300MB", "499MB"])
+def test_a_limit_that_is_one_of_the_work_alone_though_it_is_more_than_that_is_said(limit):
+    with pytest.warns(MemoryLimitWarning, match="of 0.29 GB: the process holds 0.21 GB by itself"):
+        assert room_of(limit) == FOR_WORK
+
+
+@pytest.mark.parametrize(
+    ("limit", "room"), [("1GB", 390_000_000), ("700MB", FOR_WORK), ("100MB", 100_000_000)]
+)
+def test_what_a_process_holds_beside_is_taken_off_and_a_limit_that_has_no_place_for_it_is_said(
+    limit, room
+):
+    held = 400_000_000
+    if memory_limit(limit) < OWN + held + FOR_WORK:
+        with pytest.warns(MemoryLimitWarning, match="within memory='0.9GB' and more"):
+            found = room_of(limit, held)
+    else:
+        found = room_of(limit, held)
+    assert found == room
+    assert lacking(500_000_000, found).startswith("1.11 GB but the limit is")
+
+
 def test_what_is_left_of_a_limit_is_room_that_nothing_is_taken_off_again():
-    room = room_of("1GB")
-    assert room_of(room) is room
+    room = room_of("1GB", 10**8)
+    assert room_of(room) is room_of(room, 10**8) is room
     assert isinstance(memory_limit(room), Room)
-    assert room_of(left_of("1GB")) == left_of("1GB")
 
 
 @pytest.mark.parametrize("needed", [2_000, 250_000_000, 320_000_000, 2_000_000_000])

@@ -243,7 +243,9 @@ def test_every_target_is_multiplied_by_all_features_there_and_back(work):
 
 def test_many_classes_leave_time_for_fewer_rows(rng):
     X = rng.normal(size=(100, 4))
-    few, many = (ridge_part(Gaussian(1.0), X, 10**5, c, "4GB", 5.0).rows for c in (1, 300))
+    few, many = (
+        ridge_part(Gaussian(1.0), X, 10**5, c, "4GB", 5.0, lambda rows: 0).rows for c in (1, 300)
+    )
     assert many < few / 2
 
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["fit"]
 
+# Bytes that the command holds beside the library: polars with its threads, and what makes reports.
+COMMAND = 90 * 10**6
+
 
 @click.command()
 @click.argument("data")
@@ -106,7 +109,12 @@ __all__ = ["fit"]
 @click.option("-o", "--output", metavar="MODEL", help="Where the model goes, such as m.mercer.")
 @click.option("--report", metavar="PAGE", help="A page to write about the model, such as m.html.")
 @click.option("--memory", metavar="SIZE", help="The limit of memory, such as 4GB.")
-@click.option("--time-limit", type=float, metavar="SECONDS", help="The limit of time for the fit.")
+@click.option(
+    "--time-limit",
+    type=float,
+    metavar="SECONDS",
+    help="The limit of time: the fit has what reading, test and report leave of it.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the split and samples.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @told
@@ -136,16 +144,23 @@ def fit(
     for path in (output, report):
         _check_folder(path)
     kernels = _kernels(options["kernel"])
+    from mercer.cli.fitting.clock import left_for_fit
     from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of, without_text_warnings
     from mercer.cli.fitting.identifiers import remarks_on_identifiers
-    from mercer.cli.fitting.outside import FarRows, levels_of, ranges_of, without_row_warnings
+    from mercer.cli.fitting.outside import (
+        FarRows,
+        levels_of,
+        ranges_of,
+        read_ranges,
+        without_row_warnings,
+    )
     from mercer.cli.fitting.result import check_classes, result_of
     from mercer.cli.fitting.screen import shown
     from mercer.cli.fitting.split import Split, split
-    from mercer.cli.fitting.trained import Choice
-    from mercer.data.memory import left_of
+    from mercer.cli.fitting.trained import Choice, keep_limits
+    from mercer.data.memory import room_of
     from mercer.data.ranges import Unseen
-    from mercer.data.stream import Stream, some_rows
+    from mercer.data.stream import some_rows
     from mercer.files import save
     from mercer.files.form import keep_form
     from mercer.kernels.tables.imputed import imputed
@@ -178,18 +193,17 @@ def fit(
             rest = job_of(test_data, roles, "auto", memory, train.known, encoding)
             rest = rest.in_memory(MOST_TESTED, seed)
             found = Split(train, rest, "file", f"rows of {test_data}")
+        ranges = ranges_of(found.train)
     train, rest = found.train, found.test
     for text in (*train.notes, *found.notes):
         note(text)
     _check_task(options, train.is_classes)
-    if limit is not None and isinstance(train.X, Stream):
-        # A large table takes long to be read, and the fit half of the time at least.
-        limit = max(limit - (perf_counter() - began), 0.5 * limit)
-    left = left_of(memory)
-    _tell_memory(memory, left)
     if options["missing"] == "impute":
         some = some_rows(train.X)
         kernels = tuple(k if isinstance(k, str) else imputed(k, some) for k in kernels)
+    if limit is not None:
+        limit = left_for_fit(limit, perf_counter() - began, len(rest), report is not None)
+    room = room_of(memory, COMMAND + train.nbytes + rest.nbytes)
     choice = Choice(
         kernels,
         options["alpha"],
@@ -197,7 +211,7 @@ def fit(
         options["C"],
         options["select"],
         options["class_weight"],
-        left,
+        room,
         limit,
         seed,
     )
@@ -205,7 +219,7 @@ def fit(
     with phase(f"fitting to {len(train)} rows"), without_text_warnings(), file_rows:
         model, judge = choice.trained(train)
         kernel = inside(model).kernel_
-        levels, ranges = levels_of(train, kernel), ranges_of(train, kernel)
+        levels, ranges = levels_of(train, kernel), read_ranges(ranges, train, kernel)
         identifiers = remarks_on_identifiers(train.X, kernel, train.groups is not None)
         form = replace(
             train.form,
@@ -215,6 +229,7 @@ def fit(
             remarks=(*train.form.remarks, *identifiers),
         )
         keep_form(model, form)
+        keep_limits(model, memory, options["time_limit"])
     for text in identifiers:
         note(text)
     for seen in (Unseen(levels), FarRows(ranges)):
@@ -315,13 +330,14 @@ def _check_memory(memory: str | None) -> None:
 
 
 def _keep_little(memory: str | None) -> None:
-    """Have the allocator of polars give back at once what tables were read with.
+    """Have the allocator of polars give back soon what tables were read with.
 
-    Else it keeps up to some 0.3 GB of a limit for the whole command. It looks at this variable when
-    polars is imported; reading takes a little longer, and without a limit it is left alone.
+    It looks at this variable when polars is imported. At once would make reading take several times
+    as long.
     """
     if memory is not None:
-        os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
+        soon = "dirty_decay_ms:500,muzzy_decay_ms:0,background_thread:true"
+        os.environ.setdefault("_RJEM_MALLOC_CONF", soon)
 
 
 def _check_folder(path: str | None) -> None:
@@ -329,19 +345,6 @@ def _check_folder(path: str | None) -> None:
     folder = None if path is None else Path(path).resolve().parent
     if folder is not None and not folder.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {folder}; make it first")
-
-
-def _tell_memory(memory: str | None, left: int | None) -> None:
-    """Say where the command takes more than the limit, since it holds much of it by itself."""
-    from mercer.data.memory import gigabytes, memory_limit, resident_bytes
-
-    held = resident_bytes()
-    if left is not None and held + left > memory_limit(memory):
-        tenths = -(-2 * held // 10**8)
-        note(
-            f"the command holds {gigabytes(held)} by itself, so --memory {memory} limits the fit "
-            f"to {gigabytes(left)} and not both together, as it does from {tenths / 10:g}GB on"
-        )
 
 
 def _check_task(options: dict[str, Any], is_classes: bool) -> None:

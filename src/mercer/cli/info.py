@@ -120,6 +120,9 @@ def _inside(path: str, exact: bool) -> dict[str, Any]:
     dual = getattr(getattr(inner, "function_", None), "dual", None)
     if dual is not None:
         lines["holds"] = f"{n_rows(dual.rows)} training rows: whoever has the file can read them"
+    limits = _limits(inner)
+    if limits:
+        lines["limits"] = " ".join(f"--{name} {value}" for name, value in limits.items())
     if hasattr(inner, "certificate_"):
         lines["certificate"] = str(inner.certificate_)
     return lines
@@ -164,9 +167,19 @@ def _options(path: str, exact: bool) -> str:
     given["class-weight"] = getattr(inner, "class_weight", None)
     given |= {name: [part.penalties[name] for part in parts] for name in parts[0].penalties}
     given["share"] = [part.share for part in parts if part.share is not None]
+    given |= _limits(inner)
     given["kernel"] = [str(part.kernel) for part in parts]
     lines = [f"{name} = {_toml(value)}" for name, value in given.items() if value]
     return "\n".join([f"# The model of {path}: mercer fit DATA --config FILE", "[fit]", *lines])
+
+
+def _limits(model: Any) -> dict[str, Any]:
+    """Return the limits of memory and time that a model was given, by the options' names."""
+    memory, seconds = (getattr(model, name, None) for name in ("memory", "time_limit"))
+    given = {"memory": memory, "time-limit": seconds}
+    if isinstance(seconds, float) and seconds.is_integer():
+        given["time-limit"] = int(seconds)
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _toml(value: Any) -> str:

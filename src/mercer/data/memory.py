@@ -8,6 +8,8 @@ from math import inf
 from numbers import Real
 from typing import Any
 
+from mercer.errors import MemoryLimitWarning, warn_caller
+
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
@@ -21,26 +23,40 @@ FOR_WORK = 290 * 10**6
 class Room(int):
     """The bytes that a limit for a whole process leaves to the work in it; see `room_of`."""
 
-    # The limit as it was given.
+    # The limit as it was given, and the bytes that the process itself holds of it.
     asked: Any = None
+    own: int = OWN
 
 
-def room_of(memory: Any) -> Any:
+def room_of(memory: Any, held: int = 0) -> Any:
     """Return what a limit leaves beside the process itself, or None where there is no limit.
 
-    `OWN` bytes are taken off, the same in every call, but `FOR_WORK` are left: a smaller limit can
-    only be meant for the work.
+    `OWN` bytes and those held are taken off, the same in every call, but `FOR_WORK` are left: a
+    smaller limit can only be meant for the work. One that is more and yet not enough for both is
+    not kept, which a warning says.
 
     Parameters
     ----------
     memory : int, str or None
         The limit, as for `memory_limit`, or what was left of one, which is returned.
+    held : int
+        Bytes that are there beside the interpreter and what it has loaded. Whoever tells them is
+        warned of every limit that is not enough for both.
     """
     if memory is None or isinstance(memory, Room):
         return memory
-    limit = memory_limit(memory)
-    room = Room(min(limit, max(limit - OWN, FOR_WORK)))
-    room.asked = memory
+    limit, own = memory_limit(memory), OWN + held
+    room = Room(min(limit, max(limit - own, FOR_WORK)))
+    room.asked, room.own = memory, own
+    if (0 if held else FOR_WORK) < limit < own + FOR_WORK:
+        # In tenths of a gigabyte that are surely enough.
+        enough = -(-(own + FOR_WORK) // 10**8) / 10
+        warn_caller(
+            f"memory={memory!r} is a limit for the work alone here, of {gigabytes(room)}: the "
+            f"process holds {gigabytes(own)} by itself, so that both together are kept within "
+            f"memory='{enough:g}GB' and more",
+            MemoryLimitWarning,
+        )
     return room
 
 
@@ -55,9 +71,7 @@ def least_limit(needed: float, limit: int) -> float:
 
     It is one for all that the limit was given for, of which the process may take a part.
     """
-    if not isinstance(limit, Room):
-        return needed
-    return needed + max(memory_limit(limit.asked) - limit, OWN if needed > FOR_WORK else 0)
+    return needed + (limit.own if isinstance(limit, Room) and needed > FOR_WORK else 0)
 
 
 def available_bytes() -> int:
@@ -110,41 +124,11 @@ def steady_limit(memory: Any = None) -> int:
     return room
 
 
-def left_of(memory: Any) -> Room | None:
-    """Return what is left of a limit for a whole process beside what it holds now, in bytes.
-
-    At least half of it is, and all of a limit below what the process holds, which can only be meant
-    for the work. It comes in eighths of the limit, so that a little more or less in memory changes
-    nothing. Without a limit there is None.
-
-    Parameters
-    ----------
-    memory : int, str or None
-        The limit, as for `memory_limit`.
-    """
-    if memory is None:
-        return None
-    limit, held = memory_limit(memory), resident_bytes()
-    eighths = 8 if limit <= held else max(8 * (limit - held) // limit, 4)
-    left = Room(eighths * limit // 8)
-    left.asked = memory
-    return left
-
-
 def gigabytes(n: float) -> str:
     """Return a number of bytes as text in gigabytes, or in smaller units where it is little."""
     unit = "KB" if n < 5e3 else "MB" if n < 1e7 else "GB"
     value = n / UNITS[unit]
     return f"{value:.2f} {unit}" if value >= 1.0 else f"{value:.3g} {unit}"
-
-
-def resident_bytes() -> int:
-    """Return what this process holds, or 0 where the system does not say it."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
 
 
 def _meminfo() -> int:

@@ -32,7 +32,13 @@ class Part(NamedTuple):
 
 
 def ridge_part(
-    kernel: Kernel, some: Any, n: int, targets: int, memory: Any, time_limit: float
+    kernel: Kernel,
+    some: Any,
+    n: int,
+    targets: int,
+    memory: Any,
+    time_limit: float,
+    read: Callable[[int], int],
 ) -> Part:
     """Return how many of n rows a ridge regression takes by enough landmarks within limits.
 
@@ -48,15 +54,23 @@ def ridge_part(
         The limit, as an estimator takes it.
     time_limit : float
         Seconds.
+    read : callable
+        How many bytes so many rows take that are read for the fit.
     """
     limit = steady_limit(memory)
     work = partial(landmark_work, entry=entry_work(kernel, some), targets=targets)
     needed = partial(landmark_bytes, targets=targets, memory=limit)
-    return _within(n, work, needed, limit, time_limit)
+    return _within(n, work, lambda rows, m: needed(rows, m) + read(rows), limit, time_limit)
 
 
 def logistic_part(
-    kernel: Kernel, some: Any, n: int, columns: int, memory: Any, time_limit: float
+    kernel: Kernel,
+    some: Any,
+    n: int,
+    columns: int,
+    memory: Any,
+    time_limit: float,
+    read: Callable[[int], int],
 ) -> Part:
     """Return how many of n rows a logistic regression takes by enough landmarks within limits.
 
@@ -65,7 +79,7 @@ def logistic_part(
     limit = steady_limit(memory)
     work = partial(landmark_newton_work, columns=columns, entry=entry_work(kernel, some))
     needed = partial(landmark_newton_bytes, columns=columns, memory=limit)
-    return _within(n, work, needed, limit, time_limit)
+    return _within(n, work, lambda rows, m: needed(rows, m) + read(rows), limit, time_limit)
 
 
 def _within(

@@ -258,8 +258,9 @@ def _scored(
 ) -> Score:
     """Return a score of values with its interval, and that of the baseline."""
     random, n = np.random.default_rng(0), len(values)
-    # Samples of the held-out rows, drawn with replacement.
-    samples = 1000
+    # Samples of the held-out rows, drawn with replacement: of very many rows fewer, each of which
+    # takes long, as intervals are narrow there.
+    samples = int(np.clip(2e7 / max(n, 1), 200, 1000))
     drawn = (
         [
             score(values, weights * np.bincount(random.integers(n, size=n), minlength=n))

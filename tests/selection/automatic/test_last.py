@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ from mercer import (
     KernelRidgeMeanClassifier,
 )
 from mercer.data.memory import room_of
+from mercer.data.stream import stream_of
 from mercer.errors import ConvergenceWarning
 from mercer.planning import logistic_part, ridge_part
 from mercer.planning.parts import Part
@@ -95,6 +97,14 @@ class CutOff(KernelRidge):
         return self
 
 
+class Timed(KernelRidge):
+    """It notes the limit of its fit."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        self.within_ = self.time_limit
+        return super().fit(X, y, sample_weight)
+
+
 @pytest.mark.parametrize("method", ["offset alone", "few rows"])
 def test_a_fit_that_came_to_nothing_is_made_again_on_the_judged_rows(method, monkeypatch):
     monkeypatch.setattr(CutOff, "method", method)
@@ -106,10 +116,17 @@ def test_a_fit_that_came_to_nothing_is_made_again_on_the_judged_rows(method, mon
 
 @pytest.mark.parametrize("kind", [KernelRidge, KernelLogisticRegression])
 def test_more_time_never_means_fewer_rows(kind):
-    counted = ridge_part if kind is KernelRidge else logistic_part
-    rows = [counted(Gaussian(0.5), X, 10**7, 1, "1GB", t).rows for t in (1.0, 10.0, 100.0, 1e6)]
+    part = ridge_part if kind is KernelRidge else logistic_part
+
+    def counted(n, seconds, row_bytes=0):
+        read = partial(int.__mul__, row_bytes)
+        return part(Gaussian(0.5), X, n, 1, "1GB", seconds, read).rows
+
+    rows = [counted(10**7, t) for t in (1.0, 10.0, 100.0, 1e6)]
     assert rows == sorted(rows)
-    assert counted(Gaussian(0.5), X, 10**5, 1, "1GB", 1e6).rows == 10**5
+    assert counted(10**5, 1e6) == 10**5
+    # Rows that are read into memory leave less of it.
+    assert counted(10**5, 1e6, 20_000) < 5 * 10**4
 
 
 @pytest.mark.parametrize("n", [100, 300])
@@ -135,9 +152,19 @@ def test_where_landmarks_are_fewer_than_classes_rows_of_every_class_are_factored
     assert model.score(rows, labels) > 0.9
 
 
-def test_a_fit_to_all_rows_leaves_time_for_the_judged_ones():
-    model = fitted_last(KernelRidge(Gaussian(0.5), 0.1), Run(600.0), SEARCH, X, Y, None)
-    assert model.time_limit == pytest.approx(570.0, abs=1.0)
+def test_a_fit_to_all_rows_leaves_time_for_the_judged_ones_and_the_limit_stays_what_it_was():
+    model = fitted_last(Timed(Gaussian(0.5), 0.1), Run(600.0), SEARCH, X, Y, None)
+    assert model.within_ == pytest.approx(570.0, abs=1.0)
+    assert model.time_limit == 600.0
+
+
+def test_rows_that_are_read_at_once_are_counted_as_read_and_as_checked():
+    limit = 8 * 1000 * X.shape[1] * 4
+    stream = stream_of(lambda: iter([X]))
+    assert last._bytes_read(stream, limit, 1000) == 2 * 8 * 1000 * X.shape[1]
+    assert last._bytes_read(stream, limit, 1001) == 0
+    assert last._bytes_read(X, limit, 1001) == 2 * 8 * 1001 * X.shape[1]
+    assert last._bytes_read(["a text"] * 5, limit, 4) == 0
 
 
 @pytest.fixture
@@ -146,7 +173,7 @@ def counted(monkeypatch):
     seen = []
 
     def part(kind):
-        def counting(reader, rows, n, columns, memory, left):
+        def counting(reader, rows, n, columns, memory, left, read):
             seen.append((kind, reader, n, columns, memory, round(left / 1000.0)))
             return Part(min(n, round(left / 1000.0)), 5)
 
@@ -173,9 +200,9 @@ MEAN = {"kernels": [Gaussian(1.0), Gaussian(2.0)], "alphas": [1.0, 1.0]}
 )
 def test_the_time_left_is_shared_by_the_fits_and_the_rows_left_out(counted, model, kind, left):
     search = SimpleNamespace(judged=SOME, X=X, y=np.zeros((120, 3)), seed=0)
-    found = last._affordable(model, Run(1e5), search, 10**6)
+    found = last._affordable(model, Run(1e5), search, X)
     ((named, reader, n, columns, memory, seconds),) = counted
-    assert (named, n, columns, memory, seconds) == (kind, 10**6, 3, room_of("1GB"), left)
+    assert (named, n, columns, memory, seconds) == (kind, 120, 3, room_of("1GB"), left)
     assert found.rows == left
     is_mean = isinstance(model, KernelRidgeMean | KernelRidgeMeanClassifier)
     assert reader == (Gaussian(1.0) + Gaussian(2.0) if is_mean else Gaussian(1.0))
@@ -202,15 +229,15 @@ def test_with_less_than_a_tenth_of_the_time_all_rows_are_fitted_or_those_judged(
 
 def test_a_fit_to_all_rows_has_the_time_that_is_left_but_for_that_of_the_judged_rows():
     for share, left in ((0.5, 300.0 - 30.0), (0.95, 15.0)):
-        model = fitted_last(KernelRidge(Gaussian(0.5), 0.1), spent(share), SEARCH, X, Y, None)
-        assert model.time_limit == pytest.approx(left, abs=5.0)
+        model = fitted_last(Timed(Gaussian(0.5), 0.1), spent(share), SEARCH, X, Y, None)
+        assert model.within_ == pytest.approx(left, abs=5.0)
 
 
 def test_where_time_is_up_the_judged_rows_have_what_is_beyond_the_limit():
     with pytest.warns(ConvergenceWarning, match="fitted to 40 of them"):
         run = spent(1.5)
-        model = fitted_last(KernelRidge(Gaussian(0.5), 0.1), run, SEARCH, X, Y, None)
-    assert model.time_limit == run.grace
+        model = fitted_last(Timed(Gaussian(0.5), 0.1), run, SEARCH, X, Y, None)
+    assert model.within_ == run.grace
     assert model.n_landmarks is None
 
 

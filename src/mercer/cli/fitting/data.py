@@ -32,7 +32,7 @@ from mercer.solvers.rounding import usual_unit
 
 Array = NDArray[Any]
 
-# Rows that are held out at most of a table that is not in memory.
+# Rows that are held out at most: more would take longer and tell little more.
 MOST_TESTED = 100_000
 
 
@@ -122,6 +122,15 @@ class Job:
     def known(self) -> Known:
         """What other rows have in common with these."""
         return Known(self.is_classes, self.y, self.form)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that it takes, of a stream without its rows."""
+        times, X = None if self.order is None else self.order.ranks, self.X
+        held: list[Any] = [self.y, self.weights, self.groups, self.rows, times]
+        held += [X.data, X.indices, X.indptr] if hasattr(X, "indptr") else []
+        size = X.estimated_size() if hasattr(X, "estimated_size") else 0
+        return int(size) + sum(each.nbytes for each in held if each is not None)
 
     def part(self, index: Array) -> Job:
         """Return some of the rows, in ascending order."""

@@ -16,10 +16,14 @@ from mercer.kernels import Kernel
 from mercer.kernels.columns import columns_of, read_columns
 
 
-def ranges_of(job: Job, kernel: Kernel) -> Ranges:
-    """Return the ranges of numbers and dates that a kernel reads of the rows of its fit."""
-    found = Ranges.of(_blocks(job.X))
-    return found.on(read_columns(kernel, some_rows(job.X))) if found.entries else found
+def ranges_of(job: Job) -> Ranges:
+    """Return the ranges of numbers and dates of the rows of a fit."""
+    return Ranges.of(_blocks(job.X))
+
+
+def read_ranges(ranges: Ranges, job: Job, kernel: Kernel) -> Ranges:
+    """Return those ranges that a kernel reads."""
+    return ranges.on(read_columns(kernel, some_rows(job.X))) if ranges.entries else ranges
 
 
 def levels_of(job: Job, kernel: Kernel) -> Levels:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from mercer.cli.fitting.data import MOST_TESTED, Job
 from mercer.cli.fitting.order import TimeOrder, remark_on_neighbours
-from mercer.data.stream import Stream
 from mercer.errors import DataFileError
 
 Index = NDArray[np.intp]
@@ -48,8 +47,7 @@ def split(job: Job, share: float, seed: int, by: str = "auto") -> Split:
 
     Where rows are in an order of time the last ones are held out, as new rows come later. Else they
     are held out at random: classes keep their shares, a class of one row is learnt from, and rows
-    of a group stay together. Of a table that is not in memory no more rows are held out than scores
-    need.
+    of a group stay together. No more rows are held out than scores need, but of whole groups.
 
     Parameters
     ----------
@@ -62,7 +60,7 @@ def split(job: Job, share: float, seed: int, by: str = "auto") -> Split:
     by : {"auto", "random", "time"}
         How.
     """
-    if isinstance(job.X, Stream) and job.groups is None:
+    if job.groups is None:
         share = min(share, MOST_TESTED / len(job))
     order = job.order if job.groups is None and by != "random" else None
     if order is not None and (by == "time" or order.is_that_of_the_rows):

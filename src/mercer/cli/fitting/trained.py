@@ -10,6 +10,7 @@ from mercer.cli.fitting.data import Job
 from mercer.data.stream import Stream, some_rows
 from mercer.estimators import KernelLogisticRegression, KernelRidge, KernelRidgeMean
 from mercer.kernels import Kernel, default_kernel
+from mercer.reports.held_out import inside
 from mercer.selection import (
     KernelClassifier,
     KernelLogisticRegressionCV,
@@ -133,6 +134,12 @@ class Choice:
 def _default(job: Job) -> Any:
     """Return the kernel that the columns suggest, as estimators take it."""
     return default_kernel(some_rows(job.X), job.keep) if job.keep else "auto"
+
+
+def keep_limits(model: Any, memory: str | None, time_limit: float | None) -> None:
+    """Have a model and the one inside keep the limits of a user, of which less was left to them."""
+    for each in {id(found): found for found in (model, inside(model))}.values():
+        each.set_params(memory=memory, time_limit=time_limit)
 
 
 def held_out(select: str, is_grouped: bool) -> Any:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from mercer.data.columns import n_rows
-from mercer.data.memory import room_of
+from mercer.data.columns import is_table, n_columns, n_rows
+from mercer.data.memory import room_of, steady_limit
 from mercer.data.stream import Stream, part_of
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression, KernelRidge, KernelRidgeMean
+from mercer.estimators.streams import SHARE
 from mercer.kernels import Kernel
 from mercer.native.lapack import one_blas_thread
 from mercer.planning import logistic_part, ridge_part
@@ -52,16 +54,27 @@ def fitted_last(
     run.enter(f"fitting the best kernel by {type(model).__name__}")
     if run.time_limit is None:
         model.fit(X, y, sample_weight)
-        return model
-    n = n_rows(X)
+    else:
+        _fit_in_time(model, run, search, X, y, sample_weight)
+        # What was left of the limit was for this fit, and the limit is what the user gave.
+        model.time_limit = run.time_limit
+    return model
+
+
+def _fit_in_time(
+    model: Machine, run: Run, search: KernelSearch, X: Any, y: Any, sample_weight: Any
+) -> None:
+    """Fit a model to as many rows as the time allows, and say so."""
+    n, limit = n_rows(X), run.time_limit
+    assert limit is not None
     # The share of a time limit below which rows are fitted only if all of them are soon done.
     enough = 0.1
     left = run.seconds_left
-    part = _affordable(model, run, search, n)
-    if left >= enough * run.time_limit or (left > 0.0 and part.rows >= n):
+    part = _affordable(model, run, search, X)
+    if left >= enough * limit or (left > 0.0 and part.rows >= n):
         index = None
         # What is kept back is for the judged rows, should this come to nothing.
-        model.time_limit = left - min(0.5 * enough * run.time_limit, 0.5 * left)
+        model.time_limit = left - min(0.5 * enough * limit, 0.5 * left)
         if part.rows < n:
             index = np.sort(np.random.default_rng(search.seed).choice(n, part.rows, False))
             index = _with_every_class(model, index, y)
@@ -72,17 +85,16 @@ def fitted_last(
             _fit_to(model, index, X, y, sample_weight)
             if model.certificate_.method not in STAND_INS:
                 _tell(run, n, index, "as many as there is time for")
-                return model
+                return
     model.time_limit, model.n_landmarks = max(run.seconds_left, 0.0) + run.grace, None
     index = _with_every_class(model, search.judged, y)
     with one_blas_thread():
         _fit_to(model, index, X, y, sample_weight)
     _tell(run, n, index, "those that kernels were judged on")
-    return model
 
 
-def _affordable(model: Machine, run: Run, search: KernelSearch, n: int) -> Part:
-    """Return how many of n rows can be fitted to in the time that is left."""
+def _affordable(model: Machine, run: Run, search: KernelSearch, X: Any) -> Part:
+    """Return how many of the rows can be fitted to in the memory and the time that is left."""
     columns = search.y.shape[1]
     left = run.rest or np.inf
     counted: Callable[..., Part] = ridge_part
@@ -93,7 +105,21 @@ def _affordable(model: Machine, run: Run, search: KernelSearch, n: int) -> Part:
         left /= 2.0
     kernels = _kernels(model)
     left /= len(kernels)
-    return counted(reader_of(kernels), search.X, n, columns, room_of(model.memory), left)
+    limit = steady_limit(room_of(model.memory))
+    given = (reader_of(kernels), search.X, n_rows(X), columns, limit, left)
+    return counted(*given, partial(_bytes_read, X, limit))
+
+
+def _bytes_read(X: Any, limit: int, rows: int) -> int:
+    """Return what some of the rows take: as they are read, and as they are checked.
+
+    Those of a stream are read block by block where they are many.
+    """
+    is_stream = isinstance(X, Stream)
+    if not (is_stream or is_table(X) or isinstance(X, np.ndarray)):
+        return 0
+    each = 8 * rows * (X.n_columns if is_stream else n_columns(X))
+    return 0 if is_stream and each > SHARE * limit else 2 * each
 
 
 def _kernels(model: Machine) -> list[Kernel]:
@@ -107,7 +133,7 @@ def affords(model: Machine, run: Run, search: KernelSearch, X: Any) -> bool:
     """Whether there is time to fit a model to all rows `X`."""
     if run.time_limit is None:
         return True
-    return _affordable(model, run, search, n_rows(X)).rows >= n_rows(X)
+    return _affordable(model, run, search, X).rows >= n_rows(X)
 
 
 def _fit_to(
