@@ -2,11 +2,14 @@
 
 import json
 from time import perf_counter
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from commands import PRICE, run
-from mercer.cli.fitting import clock
+from mercer import Gaussian, KernelRidge
+from mercer.cli.fitting import clock, result
 from mercer.cli.fitting.clock import left_for_fit
 
 
@@ -42,3 +45,33 @@ def test_the_fit_has_what_reading_leaves_and_the_command_keeps_its_limit(data, m
     assert json.loads(found.stdout)["rows"]["train"] > 0
     assert 0.0 < seen["spent"] < perf_counter() - began
     assert 0.4 <= seen["left"] <= 4.0
+
+
+class Rows(SimpleNamespace):
+    """A job of some rows."""
+
+    def __len__(self):
+        return len(self.X)
+
+
+def test_the_plan_that_is_told_is_that_of_the_rows_that_there_was_time_for(monkeypatch):
+    X = np.linspace(0.0, 1.0, 300)[:, None]
+    train = Rows(X=X, y=X[:, 0], weights=None)
+    few = KernelRidge(Gaussian(1.0)).fit(X[:100], X[:100, 0])
+    assert result._plan(few, train, 100) == {
+        "solver": few.certificate_.method,
+        "gram": "100 of 300 rows",
+        "because": "there was no time for more",
+    }
+    by_landmarks = KernelRidge(Gaussian(1.0), n_landmarks=5).fit(X[:100], X[:100, 0])
+    told = result._plan(by_landmarks, train, 100)
+    assert told["because"] == "5 landmarks stand for 100 rows"
+    weighted = Rows(X=X, y=X[:, 0], weights=np.r_[np.ones(100), np.zeros(200)])
+    assert result._plan(few, weighted, 100)["gram"] == few.plan(X).gram
+    # Of many rows a plan takes long.
+    monkeypatch.setattr(result, "MOST_TESTED", 50)
+    assert result._plan(few, Rows(X=X[:100], y=X[:100, 0], weights=None), 100) == {
+        "solver": few.certificate_.method,
+        "gram": "100 rows",
+        "because": "these are solved exactly",
+    }

@@ -60,6 +60,15 @@ def room_of(memory: Any, held: int = 0) -> Any:
     return room
 
 
+def beside(limit: int, held: int) -> Room:
+    """Return what a limit leaves to the work beside bytes that other work holds, if anything."""
+    room = Room(max(limit - held, 0))
+    room.asked, room.own = limit, held
+    if isinstance(limit, Room):
+        room.asked, room.own = limit.asked, limit.own + held
+    return room
+
+
 def lacking(needed: float, limit: int) -> str:
     """Return in words that so many bytes are more than a limit, or than what is left of one."""
     whole = memory_limit(limit.asked) if isinstance(limit, Room) else limit

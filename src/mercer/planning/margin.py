@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.data.columns import n_rows
-from mercer.data.memory import memory_limit, steady_limit
+from mercer.data.memory import FOR_WORK, beside, memory_limit, steady_limit
 from mercer.data.stream import Stream
 from mercer.gram import (
     Gram,
@@ -51,6 +51,8 @@ FEATURE_BYTES = 16
 # Numbers for every row that working sets and random batches hold at least: coefficients, decision
 # values, bounds, and rows of K in float32, 16 of them twice, or those of a batch.
 VECTORS = {"smo": 24, "sgd": 64}
+# Numbers for every row beside its features: coefficients, targets, bounds, squares, orders, scores.
+COLUMNS = 24
 
 
 def planned_margin(
@@ -66,7 +68,11 @@ def planned_margin(
     settings = _decided(settings, kernel, seen, problems or [seen.n])
     solver = _solver(settings, kernel, seen)
     if isinstance(solver, NystromDescent):
-        return solver, HeldLandmarkGram.of(planned_landmarks(settings, kernel, rows), solver.dtype)
+        by_landmarks = planned_landmarks(settings, kernel, rows)
+        if settings.memory is not None and memory_limit(settings.memory) > FOR_WORK:
+            # In a limit for the whole process they take no small part.
+            by_landmarks.memory = beside(by_landmarks.memory, 8 * COLUMNS * seen.n)
+        return solver, HeldLandmarkGram.of(by_landmarks, solver.dtype)
     if not isinstance(solver, CoordinateDescent):
         # Entries that take long are held.
         gram = kept_gram_of(kernel, seen, settings.memory)
@@ -129,11 +135,8 @@ def _by_landmarks(
     descent = NystromDescent().configured(settings.tol, None, None)
     memory, itemsize = steady_limit(settings.memory), np.dtype(descent.dtype).itemsize
 
-    # Numbers for every row of a problem: coefficients, targets, bounds, squares, orders, scores.
-    columns = 24
-
     def needed(m: int) -> int:
-        return landmark_feature_bytes(n, m, memory, itemsize) + 8 * columns * n
+        return landmark_feature_bytes(n, m, memory, itemsize) + 8 * COLUMNS * n
 
     return ByLandmarks(n, work, needed)
 

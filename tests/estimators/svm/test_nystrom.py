@@ -17,6 +17,7 @@ from mercer import (
 from mercer.data.deadline import TimeIsUpError
 from mercer.errors import ConvergenceWarning, MemoryLimitError
 from mercer.functions import DualFunction
+from mercer.planning import margin
 
 random = np.random.default_rng(0)
 X = random.normal(size=(150, 3))
@@ -213,3 +214,14 @@ def test_a_memory_for_no_landmark_is_refused_with_what_one_needs(rng):
     X = rng.normal(size=(400, 2))
     with pytest.raises(MemoryLimitError, match=r"raise memory= to 1\.60 KB for one landmark"):
         KernelSVC(Gaussian(1.0), solver="nystrom", n_landmarks=50, memory="1KB").fit(X, X[:, 0] > 0)
+
+
+def test_what_rows_take_beside_their_features_counts_in_a_limit_of_the_process(rng, monkeypatch):
+    monkeypatch.setattr(margin, "FOR_WORK", 10**5)
+    X = rng.normal(size=(3000, 2))
+    y = X[:, 0] > 0.0
+    model = KernelSVC(Gaussian(1.0), solver="nystrom", n_landmarks=50)
+    # 50 features in float32 take 0.6 MB and the other numbers of the rows about as much.
+    with pytest.raises(MemoryLimitError, match=r"rows by 50 landmarks .* use n_landmarks=35"):
+        model.set_params(memory=10**6).fit(X, y)
+    model.set_params(n_landmarks=35).fit(X, y)

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.cli.fitting.data import Job
+from mercer.cli.fitting.data import MOST_TESTED, Job
 from mercer.cli.fitting.split import Split
 from mercer.cli.spelling import in_options
-from mercer.data.columns import n_rows
 from mercer.data.stream import Stream, some_rows
 from mercer.kernels import describe_columns
 from mercer.kernels.language.editable import editable
@@ -50,7 +49,7 @@ def result_of(facts: Facts, judge: Any, found: Split, is_given: bool) -> dict[st
         "model": type(inner).__name__,
         "outline": outline(inner.kernel_),
         **_recipe(inner),
-        "plan": _plan(inner, train),
+        "plan": _plan(inner, train, facts.n_train or len(train)),
         "scores": {score.name: _entry(score) for score in tests.scores},
         **({"classes": _without_nan(tests.class_scores)} if train.is_classes else {}),
         **_thresholds(tests),
@@ -77,22 +76,29 @@ def _recipe(model: Any) -> dict[str, Any]:
     return {"kernel": str(editable(model.kernel_)), "mean": each}
 
 
-def _plan(model: Any, train: Job) -> dict[str, Any]:
-    """Return how the model was computed, and why so."""
-    if isinstance(train.X, Stream):
-        dual = getattr(model.function_, "dual", None)
-        landmarks = "landmarks" if dual is None else f"{n_rows(dual.rows)} landmarks"
+def _plan(model: Any, train: Job, fitted: int) -> dict[str, Any]:
+    """Return how the model was computed from so many rows, and why so."""
+    n = len(train) if train.weights is None else int((train.weights > 0.0).sum())
+    # A plan looks at all rows, which takes long and memory where they are many, and that of all is
+    # another one where there was no time for them.
+    if fitted == n <= MOST_TESTED and not isinstance(train.X, Stream):
+        plan = model.plan(train.X, train.y)
         return {
-            "solver": "nystrom",
-            "gram": "features of landmarks",
-            "because": f"{landmarks} stand for {len(train)} rows, which are read block by block",
+            "solver": plan.solver,
+            "gram": plan.gram,
+            "memory": plan.memory,
+            "because": in_options(plan.reason),
         }
-    plan = model.plan(train.X, train.y)
+    if model.approximation_ is None:
+        some = f"{fitted} of {n} rows" if fitted < n else f"{n} rows"
+        why = "there was no time for more" if fitted < n else "these are solved exactly"
+        return {"solver": model.certificate_.method, "gram": some, "because": why}
+    read = ", which are read block by block" if isinstance(train.X, Stream) else ""
+    landmarks = f"{model.approximation_.n_landmarks} landmarks"
     return {
-        "solver": plan.solver,
-        "gram": plan.gram,
-        "memory": plan.memory,
-        "because": in_options(plan.reason),
+        "solver": "nystrom",
+        "gram": "features of landmarks",
+        "because": f"{landmarks} stand for {fitted} rows{read}",
     }
 
 
