@@ -80,9 +80,9 @@ def test_a_name_that_is_nearly_right_is_suggested(data):
 
 
 def test_files_of_other_kinds_are_refused(data, tmp_path):
-    odd = tmp_path / "t.xlsx"
+    odd = tmp_path / "t.docx"
     odd.write_bytes(b"PK")
-    assert "from a file of ending '.xlsx'; write it as one of" in refused(
+    assert "from a file of ending '.docx'; write it as one of" in refused(
         "fit", odd, "--target", "y"
     )
     folder = tmp_path / "t.csv"

@@ -7,6 +7,7 @@ import click
 from mercer.cli.config import check_there, encoding_option
 from mercer.cli.spelling import rows_of_file
 from mercer.cli.talk import told
+from mercer.errors import DataFileError
 
 __all__ = ["check"]
 
@@ -55,12 +56,17 @@ def check(expression: str, data: str | None, encoding: str | None, trials: int) 
     k = kernel(expression)
     # What reads rows takes longer to be imported than an expression to be refused.
     from mercer.files.lines import SparseRows, opened_rows
+    from mercer.kernels.columns import refuse_unknown
     from mercer.kernels.validity.proof import Status
 
     rows = None
     if data is not None:
         opened = opened_rows(data, encoding=encoding)
         rows = opened.X if isinstance(opened, SparseRows) else opened.read()
+        try:
+            refuse_unknown(k, rows)
+        except ValueError as error:
+            raise DataFileError(f"{data}: {error}") from None
     with rows_of_file(data or "", lambda row: row):
         found = k.check(rows, trials=trials)
     click.echo(str(found))

@@ -31,10 +31,12 @@ class OfModel(click.Command):
 
 
 def check_there(*paths: str | None) -> None:
-    """Refuse files that do not exist, before what reads them is imported, which takes seconds."""
+    """Refuse files that do not exist, or are folders, before what reads them is imported."""
     for path in paths:
         if path not in (None, "-") and not Path(str(path)).exists():
             raise DataFileError(f"{path}: there is no such file; check its name and folder")
+        if path is not None and Path(path).is_dir():
+            raise DataFileError(f"{path} is a folder; give a file in it")
 
 
 def config_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -85,6 +87,14 @@ def _read(ctx: click.Context, param: click.Parameter, path: str | None) -> None:
         )
     given = {}
     for key, value in settings.items():
-        is_alone = options[key].multiple and not isinstance(value, list)
-        given[str(options[key].name)] = [value] if is_alone else value
+        option = options[key]
+        is_alone = option.multiple and not isinstance(value, list)
+        given[str(option.name)] = [value] if is_alone else value
+        if isinstance(value, bool) != option.is_flag or isinstance(value, list) > option.multiple:
+            needed = "be true or false" if option.is_flag else "have one value"
+            raise click.BadParameter(f"{path}: {key} must {needed}, got {value!r}")
+        try:
+            option.type_cast_value(ctx, given[str(option.name)])
+        except click.BadParameter as error:
+            raise click.BadParameter(f"{path}: {key}: {error.message}") from None
     ctx.default_map = {**(ctx.default_map or {}), **given}

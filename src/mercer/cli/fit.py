@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shlex
 import sys
@@ -278,6 +279,9 @@ def _check_usage(options: dict[str, Any]) -> None:
         raise click.UsageError(
             f"--C is for one --kernel, got {kernels}; --alpha for each is a mean"
         )
+    limit = options["time_limit"]
+    if limit is not None and not 0.0 < limit < math.inf:
+        raise click.UsageError(f"--time-limit must be seconds above 0, got {limit:g}")
     select = options["select"] or "loo"
     if select not in ("loo", "gcv") and not (select.isdecimal() and int(select) >= 2):
         raise click.UsageError(
@@ -290,6 +294,9 @@ def _check_split(options: dict[str, Any], test_data: str | None) -> None:
     is_timed = options["time"] is not None or options["test_split"] == "time"
     if options["time"] is not None and options["test_split"] == "random":
         raise click.UsageError("--time is for --test-split time, and random ones are asked for")
+    source = click.get_current_context().get_parameter_source("test")
+    if test_data is not None and source is not click.core.ParameterSource.DEFAULT:
+        raise click.UsageError("--test is the share to test on and --test-data its rows; give one")
     if test_data is not None and (is_timed or options["test_split"] == "random"):
         raise click.UsageError("--test-data has the rows to test on; leave --test-split out")
     if options["groups"] is not None and is_timed:

@@ -164,6 +164,7 @@ def _predicted(
     """Yield what a model says of a file, some rows at a time, after a look at these."""
     import polars as pl
 
+    from mercer.cli.fitting.known import check_columns
     from mercer.cli.fitting.outside import without_row_warnings
     from mercer.data.columns import n_rows
     from mercer.errors import DataFileError
@@ -173,6 +174,8 @@ def _predicted(
 
     blocks: Iterator[tuple[Any, Any]]
     first, has_commas = 0, False
+    if table is not None:
+        check_columns(machine, table.names, _called(data))
     if table is None:
         # Of svmlight a block is the rows and their targets.
         read = row_blocks(data, ROWS, form_of(machine))

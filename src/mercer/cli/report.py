@@ -54,10 +54,12 @@ def report(
 def _held_out(machine: Any, data: str, target: str | None, encoding: str | None) -> tuple[Any, Any]:
     """Return the rows of a file that a model is tested on, and their targets."""
     from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of
-    from mercer.cli.fitting.known import known_of
+    from mercer.cli.fitting.known import check_columns, known_of
 
     known = known_of(machine)
     with phase(f"reading {data}"):
         roles = Roles(target or known.form.target)
         job = job_of(data, roles, like=known, encoding=encoding).in_memory(MOST_TESTED)
+    if hasattr(job.X, "columns"):
+        check_columns(machine, job.X.columns, data)
     return job.X, job.y

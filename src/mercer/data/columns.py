@@ -177,18 +177,22 @@ def select_columns(X: Any, columns: Sequence[str | int]) -> Any:
     frame = None if _is_mapping(X) else _frame(X)
     names = column_names(X) if frame is None else list(frame.columns)
     wanted, places = [_name_of(c, names) for c in columns], {n: i for i, n in enumerate(names)}
-    missing = [c for c in wanted if c not in places]
-    if missing:
-        raise ValueError(
-            f"no column {_listed(missing)} in the table; it has {_listed(names)}"
-            f"{_meant(missing[0], names)}"
-        )
+    check_named([c for c in wanted if c not in places], names)
     if wanted == names:
         return X
     if frame is None:
         return {name: X[name] for name in wanted}
     # By position, since the columns of a table may be called by numbers as well.
     return frame[:, [places[c] for c in wanted]].to_native()
+
+
+def check_named(missing: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse columns that are not among those of a table, all of them in one line."""
+    if missing:
+        raise ValueError(
+            f"no column {_listed(missing)} in the table; it has {_listed(names)}"
+            f"{_meant(missing[0], names)}"
+        )
 
 
 def table_matrix(X: Any, name: str) -> NDArray[Any]:

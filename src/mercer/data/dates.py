@@ -104,9 +104,11 @@ def _moment(title: str, row: int, value: Any, clock: dt.tzinfo | None) -> Any:
             return np.datetime64(value).astype(MICROSECONDS)
         except ValueError:
             pass
+    is_text = isinstance(value, str)
+    how = "; mercer.read_table(X, like=model) reads text as a model's rows were" if is_text else ""
     raise ValueError(
         f"{title} holds {value!r:.60} at row {row}, which is no date like the others; make all of "
-        "them dates, with a time zone or without"
+        f"them dates, with a time zone or without{how}"
     )
 
 

@@ -194,6 +194,8 @@ def format_of(path: str) -> str:
     if path == "-":
         return "csv"
     ending = Path(Path(path).name.lower().removesuffix(".gz")).suffix
+    if ending in (".xlsx", ".xls", ".xlsm", ".ods"):
+        raise DataFileError(f"{path} is a workbook, which is not read; export its sheet as CSV")
     if ending not in ENDINGS:
         known = ", ".join(sorted(ENDINGS))
         raise DataFileError(

@@ -312,9 +312,10 @@ def without_text_warnings() -> Iterator[None]:
 
 
 def _task(series: Any, path: str, task: str, like: Known | None) -> tuple[bool, str]:
-    if like is not None:
-        task = "classification" if like.is_classes else "regression"
-    return task_of(series, path, task)
+    if like is None:
+        return task_of(series, path, task)
+    # The task is that of the model.
+    return task_of(series, path, "classification" if like.is_classes else "regression", "")
 
 
 def _checked(job: Job, like: Known | None) -> Job:
@@ -366,7 +367,13 @@ def _bytes(table: Table, columns: list[str]) -> int:
 
 
 def _weights(series: Any, path: str) -> Array:
-    if not series.dtype.is_numeric() or not is_known(series).all():
+    known = is_known(series)
+    if series.dtype.is_numeric() and not known.all():
+        raise DataFileError(
+            f"{path}: the column {series.name!r} of weights has {int((~known).sum())} missing "
+            f"cells, the first in row {int(np.argmin(known)) + 1}; fill them, 0 leaves a row out"
+        )
+    if not series.dtype.is_numeric():
         raise DataFileError(f"{path}: the column {series.name!r} of weights must hold numbers only")
     return np.asarray(series.to_numpy(), np.float64)
 

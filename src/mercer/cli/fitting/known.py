@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.columns import check_named
+from mercer.errors import DataFileError
 from mercer.files.form import Form, form_of
+from mercer.kernels.columns import named_columns
+from mercer.reports.held_out import inside
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +33,27 @@ class Known:
     is_classes: bool
     labels: NDArray[Any] | None
     form: Form
+
+
+def check_columns(model: Any, names: Sequence[str], path: str) -> None:
+    """Refuse a table that lacks columns that a model reads, all of them in one line.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model.
+    names : sequence of str
+        The columns of the table.
+    path : str
+        What the user calls it.
+    """
+    inner = inside(model)
+    named = named_columns(inner.kernel_) if hasattr(inner, "kernel_") else ()
+    seen = map(str, getattr(inner, "feature_names_in_", named))
+    try:
+        check_named([n for n in seen if n not in names and (not named or n in named)], names)
+    except ValueError as error:
+        raise DataFileError(f"{path}: {error}") from None
 
 
 def known_of(model: Any) -> Known:

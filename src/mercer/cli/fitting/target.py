@@ -51,7 +51,9 @@ def counted(rows: int) -> str:
     return "1 row" if rows == 1 else f"{rows} rows"
 
 
-def task_of(series: Any, path: str, asked: str) -> tuple[bool, str]:
+def task_of(
+    series: Any, path: str, asked: str, instead: str = ", or use --task classification"
+) -> tuple[bool, str]:
     """Return whether a target is a class, and a sentence that says so and why.
 
     Parameters
@@ -62,13 +64,15 @@ def task_of(series: Any, path: str, asked: str) -> tuple[bool, str]:
         The file, for errors.
     asked : {"auto", "regression", "classification"}
         What the user wants.
+    instead : str
+        The end of an advice on a target that is no numbers.
     """
     known = series.filter(is_known(series))
     distinct = known.n_unique()
     if asked == "classification":
         return True, f"{distinct} classes, as asked for: classification"
     if not series.dtype.is_numeric():
-        return _task_of_text(series, known, path, asked)
+        return _task_of_text(series, known, path, asked, instead)
     if asked == "regression":
         return False, "numbers, as asked for: regression"
     values = known.to_numpy()
@@ -80,7 +84,7 @@ def task_of(series: Any, path: str, asked: str) -> tuple[bool, str]:
     return False, f"numbers from {least} to {most}: regression"
 
 
-def _task_of_text(series: Any, known: Any, path: str, asked: str) -> tuple[bool, str]:
+def _task_of_text(series: Any, known: Any, path: str, asked: str, instead: str) -> tuple[bool, str]:
     import polars as pl
 
     name, distinct = series.name, known.n_unique()
@@ -91,7 +95,7 @@ def _task_of_text(series: Any, known: Any, path: str, asked: str) -> tuple[bool,
     if _are_dates(series, known):
         raise DataFileError(
             f"{path}: the target {name!r} holds dates, such as {str(known[0])!r}; make a number of "
-            "them, such as days since the first one, or use --task classification"
+            f"them, such as days since the first one{instead}"
         )
     numbers = known.cast(pl.Float64, strict=False).is_not_null().sum() if known.len() else 0
     # Numbers throughout that a file has as text, such as names of sequences, are labels.
@@ -100,14 +104,13 @@ def _task_of_text(series: Any, known: Any, path: str, asked: str) -> tuple[bool,
         if _are_words(known):
             raise DataFileError(
                 f"{path}: the target {name!r} is text with {distinct} distinct values, such as "
-                f"{str(known[0])!r}, and no numbers; give another column by --target, or use "
-                "--task classification"
+                f"{str(known[0])!r}, and no numbers; give another column by --target{instead}"
             )
         row, value = _first_text(series)
         many = "" if is_number_but_few else f", and {distinct} distinct values"
         raise DataFileError(
             f"{path}: the target {name!r} has {value!r} in row {row + 1}, which is no number"
-            f"{many}; mend that cell, or use --task classification"
+            f"{many}; mend that cell{instead}"
         )
     return True, f"{distinct} distinct labels: classification"
 

@@ -103,7 +103,9 @@ def kernel_of_report(report: ColumnReport, X: Any) -> Kernel:
     if report.kernel is None:
         told = [f"{u.column!r} {u.remark or u.reason}" for u in report.columns[:10]]
         reasons = "; ".join(told) or "there are none"
-        found = "one sample is like no other" if n_rows(X) == 1 else "no column tells what is alike"
+        if n_rows(X) == 1:
+            raise ValueError("one sample is like no other, and rows are compared; give more rows")
+        found = "no column tells what is alike"
         raise ValueError(f"{found} ({reasons}); name a kernel for them")
     return report.kernel
 

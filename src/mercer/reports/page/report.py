@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import __version__
 from mercer.data.columns import n_rows, take_rows
+from mercer.errors import DataFileError
 from mercer.estimators.validation import checked_weights
 from mercer.native import describe
 from mercer.native.lapack import one_blas_thread
@@ -45,6 +46,11 @@ class Report:
 
     def save(self, path: Any) -> None:
         """Write the page to a file."""
+        folder = Path(path).resolve().parent
+        if not folder.is_dir():
+            raise DataFileError(
+                f"{path} cannot be written: there is no folder {folder}; make it first"
+            )
         Path(path).write_text(self.html, encoding="utf-8")
 
     def __repr__(self) -> str:
