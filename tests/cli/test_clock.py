@@ -47,6 +47,14 @@ def test_the_fit_has_what_reading_leaves_and_the_command_keeps_its_limit(data, m
     assert 0.4 <= seen["left"] <= 4.0
 
 
+def test_what_is_left_to_the_fit_is_said_where_it_is_less_than_the_limit(data, monkeypatch):
+    settings = ("--kernel", "gaussian.on(age)", "--alpha", "1", "--time-limit", "8")
+    for left, is_said in ((3.0, True), (8.0, False)):
+        monkeypatch.setattr(clock, "left_for_fit", lambda *given, left=left: left)
+        said = run("fit", data, *PRICE, *settings).stderr
+        assert ("the fit has 3 s of --time-limit 8" in said) == is_said
+
+
 class Rows(SimpleNamespace):
     """A job of some rows."""
 

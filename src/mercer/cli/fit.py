@@ -204,6 +204,9 @@ def fit(
         kernels = tuple(k if isinstance(k, str) else imputed(k, some) for k in kernels)
     if limit is not None:
         limit = left_for_fit(limit, perf_counter() - began, len(rest), report is not None)
+        if limit < options["time_limit"]:
+            whole = f"--time-limit {options['time_limit']:g}"
+            note(f"the fit has {limit:g} s of {whole}: the rest is for reading and testing")
     room = room_of(memory, COMMAND + train.nbytes + rest.nbytes)
     choice = Choice(
         kernels,
