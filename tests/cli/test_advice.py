@@ -104,3 +104,34 @@ def test_a_page_without_a_folder_is_told_as_such(tmp_path):
 def test_one_row_is_told_to_be_too_few():
     with pytest.raises(ValueError, match=r"one sample is like no other.*give more rows"):
         mercer.KernelRegressor().fit([[1.0]], [1.0])
+
+
+def test_identifiers_are_not_advised_to_be_named_where_a_kernel_says_what_is_read(tmp_path):
+    path, config = tmp_path / "t.csv", tmp_path / "c.toml"
+    table().with_columns(user_id=pl.int_range(80)).write_csv(path)
+    config.write_text("kernel = 'gaussian.on(age)'")
+    assert "--keep user_id keeps it" in run("fit", path, *PRICE, "--select", "5").stderr
+    assert "--keep" not in run("fit", path, *PRICE, "--config", config).stderr
+
+
+def test_a_long_kernel_of_a_column_has_a_short_name(data):
+    long = "gaussian([1.25, 2.5]).after(standardize()).on(age, weight) + match.on(site)"
+    found = run("fit", data, "--target", "price", "--kernel", long, "--alpha", "1").stdout
+    (line,) = [line for line in found.splitlines() if line.startswith("  age ")]
+    assert line.endswith("gaussian(...).after(standardize())")
+
+
+def test_a_report_tells_what_a_test_has_found(data, model, tmp_path):
+    new = tmp_path / "new.csv"
+    table().with_columns(site=pl.lit("zzz")).write_csv(new)
+    found = run("report", model, "--data", new, "-o", tmp_path / "r.html")
+    assert found.stdout == f"{tmp_path / 'r.html'}\n"
+    for said in ("held-out rows, against the mean", "RMSE", "before you use it", "'zzz'"):
+        assert said in found.stderr
+
+
+def test_one_kernel_of_many_penalties_is_listed_by_them_in_units_of_the_target(data):
+    found = run("fit", data, *PRICE, "--kernel", "gaussian(9.0).on(age)", "--select", "5").stdout
+    board = found.partition("leaderboard")[2].splitlines()
+    assert board[0].endswith("by RMSE on rows left out, in units of price")
+    assert board[1].split() == ["rank", "alpha", "RMSE"]

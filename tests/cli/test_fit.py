@@ -257,7 +257,7 @@ def test_what_candidates_are_ranked_by_has_a_name(data):
         run("fit", data, *PRICE, "--kernel", "gaussian", "--select", how).stdout
         for how in ("loo", "gcv")
     ]
-    assert "by rows left out: MSE" in said[0]
+    assert "by RMSE on rows left out, in units of price" in said[0]
     assert "by rows left out: GCV" in said[1]
     sick = run("fit", data, *SICK, "--kernel", "gaussian.on(age)", "--select", "3").stdout
     assert "by rows left out: log loss" in sick

@@ -216,7 +216,7 @@ def test_columns_that_number_the_rows_are_left_out_and_it_is_said(tmp_path):
 def test_what_is_said_of_identifiers_does_not_hang_on_words_that_are_shown(monkeypatch):
     order = 1000 + np.cumsum(np.random.default_rng(0).integers(1, 9, N))
     rows = series(row=range(N), order=order, site_id=np.arange(N) // 4, day=days()).drop("y")
-    known = remarks_on_identifiers(rows, default_kernel(rows), False)
+    known = remarks_on_identifiers(rows, default_kernel(rows), False, False)
     assert [text.split()[1] for text in known] == ["'row'", "'order'", "'site_id'"]
     report = describe_columns(rows)
 
@@ -228,7 +228,7 @@ def test_what_is_said_of_identifiers_does_not_hang_on_words_that_are_shown(monke
         return replace(report, columns=tuple(changed))
 
     monkeypatch.setattr("mercer.cli.fitting.identifiers.describe_columns", reworded)
-    other = remarks_on_identifiers(rows, default_kernel(rows), False)
+    other = remarks_on_identifiers(rows, default_kernel(rows), False, False)
     assert [text.split()[1] for text in other] == ["'row'", "'order'", "'site_id'"]
 
 

@@ -45,6 +45,14 @@ def test_any_kernel_takes_missing_cells_that_are_to_be_imputed(settings, gaps, t
     assert len(found.stdout.splitlines()) == 81
 
 
+def test_an_imputed_kernel_that_is_given_back_makes_the_same_model(gaps):
+    first = fitted(gaps, *FIXED, "--kernel", "gaussian(9.0).on(age)", "--missing", "impute")
+    again = fitted(gaps, *FIXED, "--kernel", first["kernel"])
+    assert again["scores"]["RMSE"]["value"] == pytest.approx(
+        first["scores"]["RMSE"]["value"], rel=1e-3
+    )
+
+
 def test_a_kernel_that_meets_a_gap_is_told_of_impute(gaps):
     said = refused("fit", gaps, *FIXED, "--kernel", "gaussian.on(age)")
     assert "fit --missing impute" in said

@@ -51,7 +51,7 @@ class Race:
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @told
 def bench(as_json: bool) -> None:
-    """Time the main jobs beside scikit-learn on this machine, in less than a minute.
+    """Time the main jobs beside scikit-learn on this machine, in about a minute if it is idle.
 
     The data are those of the demo, in columns of unit variance, and both get the same kernel and
     the same penalty. The ratio says how many times as long scikit-learn takes.
@@ -61,7 +61,7 @@ def bench(as_json: bool) -> None:
     machine = _machine()
     load = machine["load"]
     if load > 0.5:
-        note(f"warning: {load:.1f} other processes are running, so that times mean little")
+        note(f"warning: about {load:.0f} other processes are running, so that times mean little")
     found = []
     for race in _races():
         with phase(race.name):

@@ -224,7 +224,8 @@ def fit(
         model, judge = choice.trained(train)
         kernel = inside(model).kernel_
         levels, ranges = levels_of(train, kernel), read_ranges(ranges, train, kernel)
-        identifiers = remarks_on_identifiers(train.X, kernel, train.groups is not None)
+        is_grouped, is_given = train.groups is not None, bool(kernels)
+        identifiers = remarks_on_identifiers(train.X, kernel, is_grouped, is_given)
         form = replace(
             train.form,
             target=train.target,
@@ -246,7 +247,7 @@ def fit(
         check_classes(model, rest)
         facts = facts_of(model, rest.X, rest.y, rest.weights)
         with looking():
-            result = result_of(facts, judge, found, bool(choice.kernels))
+            result = result_of(facts, judge, found, is_given)
             result["warnings"] = [*cautions(facts), *found.cautions]
     if output is not None:
         save(model, output)

@@ -51,7 +51,7 @@ def info(model: str | None, exact: bool, options: bool, as_json: bool) -> None:
         raise click.UsageError("--options prints TOML and --json prints JSON; give one of them")
     check_there(model)
     if options and model is not None:
-        click.echo(_options(model, exact))
+        click.echo(_options(model))
         return
     found = _here() if model is None else _inside(model, exact)
     if as_json:
@@ -150,8 +150,8 @@ def _kernel(model: Any, exact: bool) -> dict[str, Any]:
     return lines
 
 
-def _options(path: str, exact: bool) -> str:
-    """Return the options of `mercer fit` that make a model again, as TOML."""
+def _options(path: str) -> str:
+    """Return the options of `mercer fit` that make a model again, with every digit, as TOML."""
     from mercer.files import load
     from mercer.files.form import form_of
     from mercer.reports.held_out import inside
@@ -161,7 +161,7 @@ def _options(path: str, exact: bool) -> str:
     inner = inside(model)
     if type(inner).__name__ not in FITTED:
         raise ValueError(f"{path} holds a {type(model).__name__}, which mercer fit does not make")
-    parts = recipe_of(inner, None if exact else 4)
+    parts = recipe_of(inner, None)
     kind = "classification" if hasattr(inner, "classes_") else "regression"
     given: dict[str, Any] = {"target": form_of(model).target, "task": kind}
     given["class-weight"] = getattr(inner, "class_weight", None)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mercer.cli.config import OfModel, check_there, encoding_option
-from mercer.cli.talk import phase, told
+from mercer.cli.talk import note, phase, told
+
+if TYPE_CHECKING:
+    from mercer.cli.fitting.data import Job
 
 __all__ = ["report"]
 
@@ -35,26 +38,36 @@ def report(
     check_there(model, data)
     from mercer.files import load
     from mercer.files.form import form_of
-    from mercer.reports.page import Source, facts_of, page_of
+    from mercer.reports.page import Source, cautions, facts_of, looking, page_of
 
     machine = load(model)
     if not hasattr(machine, "predict"):
         raise ValueError(f"{model} holds a {type(machine).__name__}; a report is about a model")
-    X, y = (None, None) if data is None else _held_out(machine, data, target, encoding)
+    rest = None if data is None else _held_out(machine, data, target, encoding)
     given = {"--data": data, "--target": target, "--encoding": encoding, "-o": output}
     options = [part for name, value in given.items() if value for part in (name, value)]
     command = shlex.join(["mercer", "report", model, *options])
     form = form_of(machine)
     source = Source(form.target or "", command, form.remarks)
     with phase(f"writing {output}"):
-        page_of(facts_of(machine, X, y), source).save(output)
+        facts = facts_of(machine) if rest is None else facts_of(machine, rest.X, rest.y)
+        page_of(facts, source).save(output)
+    if facts.tests is not None:
+        from mercer.cli.fitting.result import tests_of
+        from mercer.cli.fitting.screen import shown_tests
+
+        with looking():
+            found = {**tests_of(facts.tests), "warnings": cautions(facts)}
+        click.echo(shown_tests(found), err=True)
     click.echo(output)
 
 
-def _held_out(machine: Any, data: str, target: str | None, encoding: str | None) -> tuple[Any, Any]:
-    """Return the rows of a file that a model is tested on, and their targets."""
+def _held_out(machine: Any, data: str, target: str | None, encoding: str | None) -> Job:
+    """Return the rows of a file that a model is tested on, after what is to be said of them."""
     from mercer.cli.fitting.data import MOST_TESTED, Roles, job_of
     from mercer.cli.fitting.known import check_columns, known_of
+    from mercer.cli.fitting.outside import FarRows
+    from mercer.data.ranges import Unseen
 
     known = known_of(machine)
     with phase(f"reading {data}"):
@@ -62,4 +75,10 @@ def _held_out(machine: Any, data: str, target: str | None, encoding: str | None)
         job = job_of(data, roles, like=known, encoding=encoding).in_memory(MOST_TESTED)
     if hasattr(job.X, "columns"):
         check_columns(machine, job.X.columns, data)
-    return job.X, job.y
+    for text in job.notes:
+        note(text)
+    for seen in (Unseen(known.form.categories), FarRows(known.form.ranges)):
+        seen.see(job.X)
+        for text in seen.sentences:
+            note(f"{data}, {text}")
+    return job

@@ -264,6 +264,11 @@ class Standardize(InputMap):
         return len(self.mean) > 0 and (self.missing == REFUSE or self.indicators is not None)
 
     @property
+    def only_fills(self) -> bool:
+        """Whether it puts missing numbers at the means, and leaves all others as they are."""
+        return self.missing == MEAN and not self.with_mean and set(self.scale) == {1.0}
+
+    @property
     def n_columns(self) -> int | None:
         """The number of columns of the rows it maps, if it is known."""
         return len(self.mean) or None

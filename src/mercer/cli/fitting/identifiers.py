@@ -14,7 +14,7 @@ from mercer.kernels.tables.default import ColumnUse
 from mercer.kernels.tables.roles import Role, is_key_name, is_time_name
 
 
-def remarks_on_identifiers(X: Any, kernel: Kernel, is_grouped: bool) -> list[str]:
+def remarks_on_identifiers(X: Any, kernel: Kernel, is_grouped: bool, is_given: bool) -> list[str]:
     """Return what a user should know of columns that are or may be identifiers of rows.
 
     Parameters
@@ -22,9 +22,11 @@ def remarks_on_identifiers(X: Any, kernel: Kernel, is_grouped: bool) -> list[str
     X : table or Stream
         The rows to learn from.
     kernel : Kernel
-        The kernel that was chosen.
+        The kernel of the model.
     is_grouped : bool
         Whether rows of a group are held out together.
+    is_given : bool
+        Whether the user has given the kernel, and with it which columns are left out.
     """
     rows = some_rows(X)
     if not hasattr(rows, "columns"):
@@ -35,6 +37,8 @@ def remarks_on_identifiers(X: Any, kernel: Kernel, is_grouped: bool) -> list[str
     for use in describe_columns(rows):
         name = f"column {use.column!r}"
         if use.role is Role.IDENTIFIER and not read[use.column]:
+            if is_given:
+                continue
             keep = f"--keep {shlex.quote(str(use.column))}"
             found.append(
                 f"{name} {use.reason} and is left out; {keep} keeps it, as a --kernel that names "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -50,12 +51,20 @@ def result_of(facts: Facts, judge: Any, found: Split, is_given: bool) -> dict[st
         "outline": outline(inner.kernel_),
         **_recipe(inner),
         "plan": _plan(inner, train, facts.n_train or len(train)),
-        "scores": {score.name: _entry(score) for score in tests.scores},
-        **({"classes": _without_nan(tests.class_scores)} if train.is_classes else {}),
-        **_thresholds(tests),
-        "baseline": "the shares of the classes" if train.is_classes else "the mean",
+        **tests_of(tests),
         "certificate": str(inner.certificate_),
         "predicted_rows_per_second": round(tests.rows_per_second),
+    }
+
+
+def tests_of(tests: HeldOut) -> dict[str, Any]:
+    """Return how good a model is on held-out rows, as values of JSON."""
+    is_classes = tests.machine.is_classes
+    return {
+        "scores": {score.name: _entry(score) for score in tests.scores},
+        **({"classes": _without_nan(tests.class_scores)} if is_classes else {}),
+        **_thresholds(tests),
+        "baseline": "the shares of the classes" if is_classes else "the mean",
     }
 
 
@@ -132,7 +141,9 @@ def _leaderboard(judge: Any) -> list[dict[str, Any]]:
         return [] if board is None else _entries(board)
     order = np.argsort(tried["rank_test_score"], kind="stable")
     name, loss = ("alpha", "MSE") if "alpha" in tried else ("C", "log loss")
-    loss = "GCV" if judge.cv == "gcv" else loss
+    # In units of the target, as elsewhere; GCV is a number of its own.
+    is_squared = loss == "MSE" and judge.cv != "gcv"
+    loss = "RMSE" if is_squared else "GCV" if judge.cv == "gcv" else loss
     has_rounds = len(np.unique(tried["n_resources"])) > 1
     entries: dict[tuple[str, float], dict[str, Any]] = {}
     # The ranks are by round from the last to the first, so the first of a candidate is its last.
@@ -144,9 +155,13 @@ def _leaderboard(judge: Any) -> list[dict[str, Any]]:
                 "kernel": kernel,
                 name: penalty,
                 **({"rows": int(tried["n_resources"][i])} if has_rounds else {}),
-                loss: float(f"{-tried['mean_test_score'][i]:.4g}"),
+                loss: float(f"{_error(-tried['mean_test_score'][i], is_squared):.4g}"),
             }
     return list(entries.values())
+
+
+def _error(loss: float, is_squared: bool) -> float:
+    return math.sqrt(loss) if is_squared else loss
 
 
 def _entries(board: Leaderboard) -> list[dict[str, Any]]:

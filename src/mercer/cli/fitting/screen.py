@@ -10,6 +10,7 @@ from typing import Any
 from mercer.cli.talk import heading, indented, pairs, quoted, wrapped
 from mercer.data.listing import as_text, in_four_digits, in_room
 from mercer.data.memory import gigabytes
+from mercer.kernels.language.brief import brief
 
 
 def shown(result: dict[str, Any]) -> str:
@@ -33,9 +34,7 @@ def shown(result: dict[str, Any]) -> str:
         _shown_leaderboard(result["leaderboard"], data["target"], result["notes"]),
         _shown_kernel(result),
         f"{heading('plan')}\n  " + wrapped(how, 2),
-        _shown_scores(result),
-        _shown_classes(result.get("classes", [])),
-        _shown_warnings(result["warnings"]),
+        shown_tests(result),
         pairs(bottom),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -83,7 +82,11 @@ def _shown_columns(columns: list[dict[str, Any]]) -> str:
         title += f", here are {len(some)} of them"
         title += ", left out or with missing cells" if telling else ""
     header = ("column", "holds", "missing", "distinct", "becomes")
+    # Characters of a kernel that was given: what tells its numbers apart is shown below.
+    length = 40
     cells = [["" if c[name] is None else c[name] for name in header] for c in some]
+    for use, cell in zip(some, cells, strict=True):
+        cell[-1] = brief(cell[-1], length) if use["used"] else cell[-1]
     return f"{title}\n{_listed(header, cells)}"
 
 
@@ -105,7 +108,10 @@ def _shown_leaderboard(board: list[dict[str, Any]], target: str, notes: list[str
         measure += "; rows are distinct ones"
     # Candidates that are listed.
     most = 10
-    cells = [list(entry.values()) for entry in board[:most]]
+    # A kernel that all of them have does not tell them apart.
+    if "kernel" in header and len(board) > 1 and len({entry["kernel"] for entry in board}) == 1:
+        header.remove("kernel")
+    cells = [[entry[name] for name in header] for entry in board[:most]]
     more = len(board) - most
     rest = [f"and {more} more"] if more > 0 else []
     below = "".join(f"\n  {wrapped(line, 2)}" for line in [*rest, *notes])
@@ -119,6 +125,16 @@ def _listed(header: Sequence[str], cells: Sequence[Sequence[Any]]) -> str:
     if not sys.stdout.isatty():
         return indented(as_text(header, cells))
     return indented(in_room(header, cells, shutil.get_terminal_size().columns - 2))
+
+
+def shown_tests(tests: dict[str, Any]) -> str:
+    """Return what a test of a model has found as a text for people, see `tests_of`."""
+    parts = (
+        _shown_scores(tests),
+        _shown_classes(tests.get("classes", [])),
+        _shown_warnings(tests["warnings"]),
+    )
+    return "\n\n".join(part for part in parts if part)
 
 
 def _shown_scores(result: dict[str, Any]) -> str:

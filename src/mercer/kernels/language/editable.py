@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from mercer.kernels.kernel import Kernel
-from mercer.kernels.maps import InputMap
+from mercer.kernels.maps import InputMap, Standardize
 from mercer.kernels.params import Parametric
 
 # What maps take from the rows that they are fitted to, and would take again.
@@ -31,11 +31,12 @@ def editable(kernel: Kernel, digits: int | None = 4) -> Kernel:
 
 def _plain(value: Any, digits: int | None) -> Any:
     if isinstance(value, Parametric):
+        is_fitted = isinstance(value, InputMap) and not (
+            isinstance(value, Standardize) and value.only_fills
+        )
         parts = {f.name: getattr(value, f.name) for f in fields(value)}  # type: ignore[arg-type]
         own = {
-            name: _default(value, name)
-            if isinstance(value, InputMap) and name in FROM_ROWS
-            else _plain(part, digits)
+            name: _default(value, name) if is_fitted and name in FROM_ROWS else _plain(part, digits)
             for name, part in parts.items()
         }
         return value.with_params(**{n: v for n, v in own.items() if v is not parts[n]})
