@@ -13,8 +13,13 @@ SANITIZE := .venv-sanitize
 NATIVE := CMakeLists.txt $(wildcard src/native/*.?pp src/native/*/*.?pp)
 
 # What the engine makes no difference to, or is run by other tests with both, runs once.
-ONCE := $(addprefix --ignore=tests/,cli files reports learning selection/automatic test_check_estimator.py \
-  kernels/language kernels/validity data estimators/test_contract.py estimators/test_classifiers.py)
+ONCE := $(addprefix --ignore=tests/,cli files reports learning selection explanation mutation data \
+  kernels/language kernels/validity kernels/tables test_check_estimator.py test_docs.py test_errors.py \
+  test_front_door.py test_penalty.py test_readme.py test_values.py) \
+  $(addprefix --ignore=tests/estimators/,logistic transformers svm/test_probabilities.py test_arguments.py \
+  test_classifiers.py test_contract.py rows/test_ignored_columns.py rows/test_names.py \
+  rows/test_single_precision.py rows/test_table_gaps.py rows/test_tables.py rows/test_text_columns.py) \
+  -k "not contract_of_scikit_learn"
 
 # What runs under the sanitizers: the tests that call native code on purpose.
 SANITIZED ?= tests/native tests/tiles tests/gram tests/data $(wildcard tests/kernels/families/test_sequence*.py) \
@@ -28,6 +33,8 @@ WATCHED = LD_PRELOAD="$(call CXX_FILE,libasan.so) $(call CXX_FILE,libstdc++.so)"
 ALONE := OPENBLAS_NUM_THREADS=1
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start fresh interpreters, which read what Python has compiled once.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test peers lint docs fuzz sanitize bench mutate clean

@@ -1,3 +1,5 @@
+import gc
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -8,6 +10,17 @@ QUIET = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("mercer", derandomize=True, **QUIET)
 settings.register_profile("search", **QUIET)
 settings.load_profile("mercer")
+
+
+def pytest_configure():
+    # Of thousands of tests that are collected none is garbage,
+    gc.disable()
+
+
+def pytest_collection_finish():
+    # and none is looked at again whenever a test leaves some.
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture
@@ -28,6 +41,13 @@ def points(rng):
         return X
 
     return make
+
+
+@pytest.fixture
+def brief(monkeypatch):
+    """The automatic machines learn each of their kernels for a single step."""
+    for steps in ("first_steps", "warm_steps", "second_steps"):
+        monkeypatch.setattr(f"mercer.selection.automatic.search.KernelSearch.{steps}", 1)
 
 
 @pytest.fixture(autouse=True, scope="session")

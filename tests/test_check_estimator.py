@@ -4,19 +4,18 @@ import inspect
 
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.utils.estimator_checks import (
-    check_class_weight_classifiers,
-    parametrize_with_checks,
-)
+from sklearn.utils.estimator_checks import check_class_weight_classifiers
 
 import mercer
-from contract import expected_failures
+from contract import OF_THE_CLASS, REPEATED, checks
 from mercer import (
     Gaussian,
+    KernelClassifier,
     KernelLogisticRegression,
     KernelLogisticRegressionCV,
     KernelPCA,
     KernelPerceptron,
+    KernelRegressor,
     KernelRidge,
     KernelRidgeClassifier,
     KernelRidgeClassifierCV,
@@ -34,6 +33,8 @@ EXPORTED = [
     for value in (getattr(mercer, name) for name in mercer.__all__)
     if inspect.isclass(value) and issubclass(value, BaseEstimator)
 ]
+# Each of their fits is a search.
+SEARCHES = (KernelClassifier, KernelLogisticRegressionCV, KernelRegressor)
 # Beside these settings there are those in the files of the estimators themselves.
 SETTINGS = [
     KernelLogisticRegression(Matern32(2.0), 10.0, class_weight="balanced"),
@@ -76,11 +77,25 @@ SETTINGS = [
 
 
 # Some checks hand two values to regressors, of which ours says that a classifier suits them.
-@pytest.mark.filterwarnings("ignore::mercer.errors.TwoValuesWarning")
-@parametrize_with_checks(
-    [*(kind() for kind in EXPORTED), *SETTINGS], expected_failed_checks=expected_failures
-)
+pytestmark = pytest.mark.filterwarnings("ignore::mercer.errors.TwoValuesWarning")
+
+
+@checks(kind() for kind in EXPORTED if kind not in SEARCHES)
 def test_it_keeps_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@checks(SETTINGS, but=OF_THE_CLASS)
+def test_it_keeps_the_contract_of_scikit_learn_in_other_settings(estimator, check):
+    check(estimator)
+
+
+# By default one tries eight penalties, and the others learn kernels for more steps.
+@pytest.mark.usefixtures("brief")
+@checks(
+    [KernelClassifier(), KernelLogisticRegressionCV(Cs=[0.1, 1.0]), KernelRegressor()], but=REPEATED
+)
+def test_a_search_keeps_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 
 

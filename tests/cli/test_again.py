@@ -90,6 +90,7 @@ def test_a_file_of_another_model_has_no_options(tmp_path):
     assert "holds a KernelPCA, which mercer fit does not make" in result.stderr
 
 
+@pytest.mark.usefixtures("brief")
 def test_classes_weigh_alike_in_the_automatic_machine_too(data, tmp_path):
     path = tmp_path / "m.mercer"
     settings = (*SICK, "--drop", "price", "--class-weight", "balanced", "--time-limit", "20")

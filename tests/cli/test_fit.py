@@ -50,6 +50,7 @@ def test_the_screen_tells_everything_that_happened(data, tmp_path):
         assert said in result.stdout, said
 
 
+@pytest.mark.usefixtures("brief")
 def test_a_mean_shows_every_fit_with_its_weight(data, monkeypatch):
     from mercer.selection.automatic import mean, search
 

@@ -14,6 +14,7 @@ import pytest
 
 import mercer
 from commands import PRICE, fitted
+from processes import forked
 
 pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
 COMMAND = [sys.executable, "-m", "mercer.cli"]
@@ -124,9 +125,7 @@ def test_ctrl_c_wants_no_model_of_a_solver_that_would_keep_what_it_has(slow, tmp
     model = tmp_path / "m.mercer"
     line = ["fit", slow, "--target", "y", "--kernel", "gaussian(2.0)"]
     line += ["--alpha", "1", "--memory", "100MB", "-o", model]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, line)], capture_output=True, text=True
-    )
+    done = forked(code, *line)
     assert done.returncode == 130, done.stderr
     assert done.stderr.splitlines()[-1] == "interrupted; files are as they were before"
     assert not model.exists()
@@ -143,9 +142,7 @@ def test_ctrl_c_leaves_the_old_model(data, tmp_path):
         "run()\n"
     )
     line = ["fit", data, *PRICE, "--alpha", "2", "-o", model]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, line)], capture_output=True, text=True
-    )
+    done = forked(code, *line)
     assert done.returncode == 130, done.stderr
     assert model.read_bytes() == before
     assert mercer.load(model).alpha == 1.0

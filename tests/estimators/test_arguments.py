@@ -13,9 +13,9 @@ from sklearn.kernel_ridge import KernelRidge as PeerRidge
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC, SVR
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
+from contract import OF_THE_CLASS, checks
 from mercer.errors import ConditionalKernelWarning
 from mercer.kernels import FromFunction, Gaussian, Polynomial
 
@@ -291,16 +291,17 @@ def test_auto_has_no_parameters_to_set():
 # The contract
 
 
-@parametrize_with_checks(
+@checks(
     [
         mercer.KernelRidge("rbf", gamma=0.5),
         mercer.KernelRidge("poly", degree=2),
         mercer.KernelSVC("rbf"),
         mercer.KernelSVR("poly", degree=2, coef0=1.0),
         mercer.KernelPCA("laplacian"),
-    ]
+    ],
+    but=OF_THE_CLASS,
 )
-def test_names_of_scikit_learn_keep_its_contract(estimator, check):
+def test_names_from_there_keep_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 
 

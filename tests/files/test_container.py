@@ -8,7 +8,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from hashlib import sha256
 
 import numpy as np
@@ -18,6 +17,7 @@ import safetensors.numpy
 import mercer
 from mercer.errors import ModelFileError
 from mercer.files.container import EMPTY_HASH, FORMAT_VERSION, sealed, unsealed, write
+from processes import forked
 
 SPEC = {"model": {"object": "Gaussian", "fields": {"length_scale": 2.0}}}
 CONTENT = sealed(SPEC, {"a": np.arange(3.0)})
@@ -149,11 +149,11 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
 
 
 WRITER = """
-import sys, mercer
+import os, signal, sys, threading
 from mercer.files.container import write
 import numpy as np
-path, big = sys.argv[1], np.ones(200_000)
-print("ready", flush=True)
+path, wait, big = sys.argv[1], float(sys.argv[2]), np.ones(200_000)
+threading.Timer(wait, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
 i = 0
 while True:
     i += 1
@@ -166,12 +166,7 @@ while True:
 def test_a_writer_that_is_killed_leaves_a_whole_file(tmp_path, wait):
     path = tmp_path / "k.mercer"
     mercer.save(mercer.Gaussian(0.5), path)
-    writer = subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE)
-    assert writer.stdout.readline() == b"ready\n"
-    time.sleep(wait)
-    writer.send_signal(signal.SIGKILL)
-    writer.wait()
-    writer.stdout.close()
+    assert forked(WRITER, path, wait).returncode == -signal.SIGKILL
     assert isinstance(mercer.load(path), mercer.Gaussian)
 
 

@@ -1,6 +1,5 @@
 """What a hostile file can do: nothing but be refused."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from mercer.files import decoder
 from mercer.files.container import read, sealed, unsealed
 from mercer.files.encoder import Encoder
 from mercer.files.models import restored
+from processes import forked
 from saved import MODELS, made
 
 FIXTURES = Path(__file__).with_name("fixtures")
@@ -161,7 +161,7 @@ print({(event, what) for event, what in done if (event, what) != ("open", path)}
 def test_loading_opens_the_file_and_runs_and_imports_nothing(name, tmp_path):
     path = tmp_path / "m.mercer"
     mercer.save(made(name)[0], path)
-    said = subprocess.run([sys.executable, "-c", WATCHED, path], capture_output=True, text=True)
+    said = forked(WATCHED, path)
     assert said.stdout == "set()\n", said.stdout + said.stderr
 
 
@@ -217,14 +217,14 @@ def greedy(tmp_path):
 
 
 def test_small_files_take_no_large_memory(greedy):
-    said = subprocess.run([sys.executable, "-c", HUNGRY, *greedy], capture_output=True, text=True)
+    said = forked(HUNGRY, *greedy)
     assert float(said.stdout or "inf") < 50.0, said.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and limits the address space")
 def test_small_files_allocate_no_large_memory_even_untouched(greedy):
     # Pages that nobody touches are not counted by the system, but they are by this limit.
-    said = subprocess.run([sys.executable, "-c", LIMITED, *greedy], capture_output=True, text=True)
+    said = forked(LIMITED, *greedy)
     first, *others = said.stdout.split()
     assert first == "loaded"
     assert len(others) == len(GREEDY)

@@ -2,7 +2,6 @@
 
 import gc
 import pickle
-import subprocess
 import sys
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from mercer.native.core import empty
 from mercer.tiles import loop_twin
 from mercer.tiles.evaluate import engine
+from processes import forked
 
 native_only = pytest.mark.skipif(
     engine() is loop_twin or not sys.platform.startswith("linux"),
@@ -34,9 +34,8 @@ start = mapped()
 
 def megabytes(lines):
     """Return what `lines` print of the mapped memory, in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", MAPPED + lines], capture_output=True, text=True, check=True
-    )
+    done = forked(MAPPED + lines)
+    assert done.returncode == 0, done.stderr
     return [float(line) for line in done.stdout.split()]
 
 

@@ -1,10 +1,6 @@
 """The native routines for sequences against their twins, at every level and thread count."""
 
 import functools
-import os
-import signal
-import subprocess
-import sys
 import textwrap
 
 import numpy as np
@@ -25,6 +21,7 @@ from mercer.native.strings import (
 from mercer.native.twins import strings as strings_twin
 from mercer.tiles import counts, kmers as grams, loop_twin
 from mercer.tiles.evaluate import engine
+from processes import forked
 
 native = pytest.importorskip("mercer.tiles.loop", reason="the native core is not built here")
 
@@ -133,16 +130,23 @@ def test_equal_values_have_one_number(rng, n):
     assert_array_equal(names[places], values)
 
 
+@functools.cache
+def long_pair(k):
+    """Return two sequences, so long that the native loop asks in between whether to go on.
+
+    Then what the twin finds of both, and of the first with itself.
+    """
+    random = np.random.default_rng(20240607)
+    s, t = (random.integers(97, 99, 1500).astype(np.uint8) for _ in range(2))
+    return s, t, *(strings_twin.subsequence(s, other, np.ones(k), 0.5) for other in (t, s))
+
+
 @pytest.mark.parametrize("k", [1, 3, 7])
-def test_sequences_that_are_compared_in_parts_have_the_sums_of_the_whole(level, rng, k):
-    # So long that the native loop asks in between whether to go on.
-    s, t = (rng.integers(97, 99, 1500).astype(np.uint8) for _ in range(2))
+def test_sequences_that_are_compared_in_parts_have_the_sums_of_the_whole(level, k):
+    s, t, expected, own = long_pair(k)
     S, T = (as_sequences([row.tobytes().decode()]) for row in (s, t))
-    weights = np.ones(k)
-    expected = strings_twin.subsequence(s, t, weights, 0.5)
-    assert_allclose(subsequences(S, T, weights, 0.5), [[expected]], rtol=1e-10)
-    own = strings_twin.subsequence(s, s, weights, 0.5)
-    assert_allclose(subsequence_diagonal(S, weights, 0.5), [own], rtol=1e-10)
+    assert_allclose(subsequences(S, T, np.ones(k), 0.5), [[expected]], rtol=1e-10)
+    assert_allclose(subsequence_diagonal(S, np.ones(k), 0.5), [own], rtol=1e-10)
 
 
 @pytest.mark.skipif(engine() is loop_twin, reason="the NumPy engine runs")
@@ -213,7 +217,7 @@ def test_counts_that_do_not_fit_are_multiplied_as_sparse_rows():
     assert counts.as_counts(sp.csr_array(np.ones((2, 2))), sp.csr_array(np.eye(2))) is not None
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="needs signals")
+@pytest.mark.skipif(engine() is loop_twin, reason="the NumPy engine runs")
 @pytest.mark.parametrize("kernel", ["Subsequence(3, 0.5)", "GappedKmer(13, 7)"])
 @pytest.mark.parametrize(
     "rows", ['["ab" * 2000] * 4000', '["ab" * 200_000]'], ids=["many", "one very long"]
@@ -233,11 +237,5 @@ def test_an_interrupt_stops_a_long_comparison(kernel, rows):
             print("stopped")
         """
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "MERCER_ENGINE": "native"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    run = forked(code)
     assert run.stdout == "stopped\n", run.stderr

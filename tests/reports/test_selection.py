@@ -1,8 +1,5 @@
 """The picture of a selection."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -111,12 +108,6 @@ def test_a_ridge_of_zero_has_its_place(data):
 def test_an_unfitted_model_has_no_picture():
     with pytest.raises(NotFittedError):
         SelectionDisplay.from_estimator(KernelRidgeCV())
-
-
-def test_matplotlib_is_not_loaded_before_a_picture_is_drawn():
-    code = "import sys, mercer; mercer.SelectionDisplay; print('matplotlib' in sys.modules)"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout.strip() == "False"
 
 
 def test_another_curve_begins_with_another_kernel_or_round():

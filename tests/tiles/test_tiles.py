@@ -1,6 +1,5 @@
 """The native tile loop against its NumPy twin, at every processor level and thread count."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -15,7 +14,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mercer.kernels import Gaussian, Polynomial
 from mercer.native import core
 from mercer.tiles import Tile, apply, compile_expression, evaluate, loop_twin, residuals
+from mercer.tiles.evaluate import engine
 from mercer.tiles.operands import bind
+from processes import forked
 
 native = pytest.importorskip("mercer.tiles.loop", reason="the native core is not built here")
 
@@ -244,10 +245,10 @@ def test_square_roots_keep_their_digits_to_the_ends_of_the_numbers(level, monkey
     assert_allclose(by_native(bound), by_twin(bound), rtol=3e-16)
 
 
-def run_python(code: str) -> list[str]:
-    return [sys.executable, "-c", textwrap.dedent(code)]
+native_only = pytest.mark.skipif(engine() is loop_twin, reason="the NumPy engine runs")
 
 
+@native_only
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc")
 def test_products_of_large_n_need_little_memory():
     code = """
@@ -269,14 +270,11 @@ def test_products_of_large_n_need_little_memory():
         apply(program, X, None, v)
         print(status("VmHWM") - before)
     """
-    environment = os.environ | {"MERCER_ENGINE": "native"}
-    run = subprocess.run(
-        run_python(code), capture_output=True, text=True, check=True, env=environment
-    )
+    run = forked(textwrap.dedent(code))
     assert float(run.stdout) < 64.0
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of this kind are not delivered on Windows")
+@native_only
 @pytest.mark.parametrize("call", ["evaluate(program, X, Z, out)", "apply(program, X, None, v)"])
 def test_ctrl_c_stops_a_long_call(call):
     code = f"""
@@ -298,8 +296,8 @@ def test_ctrl_c_stops_a_long_call(call):
         except KeyboardInterrupt:
             print("interrupted", flush=True)
     """
-    environment = os.environ | {"MERCER_ENGINE": "native"}
-    process = subprocess.Popen(run_python(code), stdout=subprocess.PIPE, text=True, env=environment)
+    line = [sys.executable, "-c", textwrap.dedent(code)]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     with process, process.stdout as lines:
         assert lines.readline() == "ready\n"

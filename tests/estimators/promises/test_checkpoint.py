@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -19,6 +17,7 @@ from mercer.estimators import training
 from mercer.native.lapack import one_blas_thread
 from mercer.solvers import SMO, Run, StochasticLogistic, StochasticRidge, checkpoint as module
 from mercer.solvers.margin.screening import Screening
+from processes import forked
 
 # So many columns make several blocks of few rows.
 N, D = 1600, 2048
@@ -48,10 +47,12 @@ OTHERS = {
 # Fits, and is killed after some writes: between two of them, or while the file is put in place.
 KILLED = """
 import os, signal, sys
+from mercer.native.lapack import one_blas_thread
 from mercer.solvers import checkpoint as module
-from test_checkpoint import CASES, fitted
 
-name, path, writes, moment = sys.argv[1:]
+folder, name, path, writes, moment = sys.argv[1:]
+sys.path.insert(0, folder)
+from test_checkpoint import fitted
 module.Checkpoint.seconds, module.Checkpoint.share = 0.0, float("inf")
 left, replace = [int(writes)], os.replace
 
@@ -64,7 +65,8 @@ def killing(source, target):
         os.kill(os.getpid(), signal.SIGKILL)
 
 os.replace = killing
-fitted(name, path)
+with one_blas_thread():
+    fitted(name, path)
 """
 
 
@@ -90,13 +92,7 @@ def fitted(name, path, **settings):
 
 def killed(name, path, writes, moment):
     """Run a fit until it kills itself."""
-    env = os.environ | {"PYTHONPATH": os.path.dirname(__file__), "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, name, str(path), str(writes), moment],
-        env=env,
-        capture_output=True,
-        text=True,
-    )
+    done = forked(KILLED, os.path.dirname(__file__), name, path, writes, moment)
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 

@@ -1,10 +1,10 @@
 """Ctrl-C at any moment raises, or ends in a model and a warning that says so: it is never lost."""
 
 import signal
-import subprocess
-import sys
 
 import pytest
+
+from processes import forked
 
 pytestmark = pytest.mark.skipif(
     not hasattr(signal, "setitimer"), reason="this system has no timer that sends signals"
@@ -73,8 +73,5 @@ SIGNS = "np.sign(X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=len(X)))"
     ids=["smo", "pairs", "regression", "primal", "cg", "perceptron", "search"],
 )
 def test_no_interrupt_is_lost(model, targets, rows):
-    script = SCRIPT.format(model=model, targets=targets, rows=rows)
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = forked(SCRIPT.format(model=model, targets=targets, rows=rows))
     assert done.stdout == "True []\n", done.stderr

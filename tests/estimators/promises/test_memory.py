@@ -1,7 +1,6 @@
 """The limit that is given by memory=: kept to, or refused with the least that would do."""
 
 import re
-import subprocess
 import sys
 import tracemalloc
 
@@ -24,6 +23,7 @@ from mercer import (
     RandomFourier,
 )
 from mercer.errors import MemoryLimitError
+from processes import forked
 
 LIMIT = 120_000_000
 
@@ -80,8 +80,7 @@ print(now("VmHWM") - before)
     ],
 )
 def test_a_fit_stays_within_its_limit_and_a_tenth(name, least):
-    command = [sys.executable, "-c", MEASURED, name, str(LIMIT)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = forked(MEASURED, name, LIMIT)
     assert done.returncode == 0, done.stderr
     # A factor of 3500 rows takes 49 MB in float32, which the measurement has to see.
     assert least <= int(done.stdout) <= 1.1 * LIMIT
@@ -109,8 +108,7 @@ with open("/proc/self/status") as file:
 @pytest.mark.parametrize("name", ["KernelLogisticRegression", "KernelSVC"])
 def test_a_process_that_fits_stays_within_the_limit_and_a_tenth(name):
     limit = 500_000_000
-    command = [sys.executable, "-c", WHOLE, name, str(limit)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = forked(WHOLE, name, limit)
     assert done.returncode == 0, done.stderr
     # Stored features fill what the process leaves.
     assert 0.8 * limit <= int(done.stdout) <= 1.1 * limit
@@ -167,11 +165,10 @@ def test_the_automatic_machines_refuse_it_in_a_line(X, machine):
         machine(memory="1KB").fit(X, np.arange(len(X)) % 3)
 
 
+# Every step takes the same memory.
+@pytest.mark.usefixtures("brief")
 def test_the_kernels_that_are_tried_side_by_side_stay_within_the_limit(X, monkeypatch):
     monkeypatch.setattr("mercer.selection.automatic.search.thread_count", lambda: 8)
-    for steps in ("first_steps", "warm_steps", "second_steps"):
-        # Every step takes the same memory.
-        monkeypatch.setattr(f"mercer.selection.automatic.search.KernelSearch.{steps}", 1)
     limit, X = 5_000_000, X[:200]
     y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
     # What is loaded once is no part of a fit.

@@ -29,6 +29,7 @@ def test_a_table_of_float32_is_fitted_as_its_numbers_in_float64(rows, library, a
     assert model.certificate_.satisfied
 
 
+@pytest.mark.usefixtures("brief")
 def test_the_automatic_machine_fits_a_table_of_float32(rows):
     table = pd.DataFrame({"a": rows[:, 0], "b": rows[:, 1]})
     y = np.sin(table.a) + table.b

@@ -39,6 +39,7 @@ def fitted(model, rows):
     return [w for w in told if w.category is TextColumnsWarning]
 
 
+@pytest.mark.usefixtures("brief")
 @pytest.mark.parametrize(
     "model",
     [
@@ -66,6 +67,7 @@ def test_money_as_text_is_warned_of_once_where_a_model_is_fitted(model):
     )
 
 
+@pytest.mark.usefixtures("brief")
 def test_a_table_of_polars_is_told_the_expression_of_polars():
     (told,) = fitted(KernelRegressor(), pl.DataFrame({"age": AGE, "price": MONEY}))
     assert "X = X.with_columns(pl.col('price').str.replace_all(" in str(told.message)

@@ -39,6 +39,7 @@ def test_columns_that_matter_are_found_and_the_others_ignored():
     assert {row.column for row in mercer.explain(model).columns[:2]} == {3, 7}
 
 
+@pytest.mark.usefixtures("brief")
 def test_the_winner_is_an_expression_that_gives_the_same_model():
     X, y = few_matter(60)
     X = X[:, [3, 7]]
@@ -99,6 +100,7 @@ def test_classes_have_probabilities_of_a_good_log_loss():
     assert -np.log(own).mean() < 0.55
 
 
+@pytest.mark.usefixtures("brief")
 @pytest.mark.parametrize("kind", [KernelRegressor, KernelClassifier])
 def test_function_and_certificate_are_those_of_the_model_that_was_fitted_last(kind):
     X = random.normal(size=(40, 2))
@@ -130,6 +132,7 @@ def test_the_time_of_a_classifier_is_for_kernels_for_a_comparison_and_for_the_la
     assert left == pytest.approx([0.6e6, 0.5e6], rel=1e-3)
 
 
+@pytest.mark.usefixtures("brief")
 def test_the_leaderboard_is_read_by_people_and_ordered():
     X, y = few_matter(60)
     board = KernelRegressor().fit(X, y).candidates_
@@ -290,6 +293,7 @@ def test_a_target_of_two_values_is_said_to_be_one_for_the_classifier():
     assert np.isfinite(model.predict(X)).all()
 
 
+@pytest.mark.usefixtures("brief")
 def test_a_model_is_saved_and_loaded(tmp_path):
     table, y = mixed(60)
     model = KernelRegressor().fit(table, y)
@@ -299,6 +303,7 @@ def test_a_model_is_saved_and_loaded(tmp_path):
     assert str(loaded.candidates_) == str(model.candidates_)
 
 
+@pytest.mark.usefixtures("brief")
 def test_a_kernel_that_cannot_be_fitted_is_left_out(monkeypatch):
     learned, refused = search.learn, []
 
@@ -334,6 +339,7 @@ def test_copies_of_rows_give_nothing_away():
         assert model.alpha_ == pytest.approx(2.0 * plain.alpha_)
 
 
+@pytest.mark.usefixtures("brief")
 def test_a_small_file_is_read_at_once(tmp_path):
     X, y = few_matter(60)
     table = pl.DataFrame({"a": X[:, 3], "b": X[:, 7]})
@@ -379,6 +385,7 @@ def test_classes_of_a_large_file_are_learnt_block_by_block(on_disk):
     assert model.score(X, labels) > 0.9
 
 
+@pytest.mark.usefixtures("brief")
 def test_class_weights_are_weights_of_the_rows(rng):
     X = rng.normal(size=(90, 2))
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=90) > 1.0, "rare", "usual")

@@ -48,6 +48,7 @@ def test_what_a_group_gives_away_wins_nothing():
     assert grouped > 0.7
 
 
+@pytest.mark.usefixtures("brief")
 def test_labels_of_groups_may_be_texts():
     X, y, g = rows()
     texts = np.array([f"patient {i}" for i in g])

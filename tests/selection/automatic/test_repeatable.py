@@ -10,7 +10,7 @@ from mercer import KernelClassifier, KernelRegressor
 from mercer.data import memory
 
 
-def table(n=70):
+def table(n=50):
     """Return numbers, categories, and rare marks, of which one is a class of its own."""
     rng = np.random.default_rng(2)
     X = pd.DataFrame(rng.gamma(1.0, size=(n, 3)), columns=list("abc"))
