@@ -6,6 +6,7 @@ import pytest
 
 import mercer
 from mercer.reports.page import cautions, facts_of
+from mercer.reports.page.html import prose
 
 
 @pytest.mark.parametrize(
@@ -106,3 +107,30 @@ def test_intervals_that_hold_too_few_targets_are_said_where_it_is_no_chance(n, n
     assert (facts.tests.coverage < 0.85) == (noise > 1.0)
     said = any(each.startswith("Intervals of 90% hold") for each in cautions(facts))
     assert said == is_said
+
+
+def test_where_nearly_all_test_rows_are_of_one_class_no_column_gives_it_away_by_that():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    y = np.where(X[:, 0] + rng.normal(size=300) > 0.0, "a", "b")
+    y[200:] = "a"
+    y[[230, 271]] = "b"
+    model = mercer.KernelSVC("gaussian").fit(X[:200], y[:200])
+    found = cautions(facts_of(model, X[200:], y[200:]))
+    assert not [said for said in found if "gives the target away" in said]
+
+
+def test_of_many_columns_that_give_the_target_away_some_are_named():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=200)
+    X = y[:, None] + np.zeros((1, 7))
+    model = mercer.KernelRidge("linear").fit(X[:100], y[:100])
+    found = cautions(facts_of(model, X[100:], y[100:]))
+    assert sum("alone gives the target away" in said for said in found) == 4
+    assert "So does each of 3 more columns." in found
+
+
+def test_options_on_a_page_are_not_broken_at_their_hyphens():
+    assert prose("say --test-split time, or a -- b <i>") == (
+        'say <span class="line">--test-split</span> time, or a -- b &lt;i&gt;'
+    )

@@ -12,7 +12,17 @@ from mercer.explanation import Row
 from mercer.reports.effect import class_name
 from mercer.reports.page import charts
 from mercer.reports.page.facts import Facts, has_columns
-from mercer.reports.page.html import Markup, bar, beside, figures, number, paragraph, section, table
+from mercer.reports.page.html import (
+    Markup,
+    bar,
+    beside,
+    figures,
+    number,
+    paragraph,
+    prose,
+    section,
+    table,
+)
 
 
 def columns(facts: Facts, remarks: Sequence[str] = ()) -> str:
@@ -67,7 +77,7 @@ def _remarks(remarks: Sequence[str]) -> str:
     """Say how the cells of the file were read, where that was not plain."""
     if not remarks:
         return ""
-    items = "".join(f"<li>{escape(text)}</li>" for text in remarks)
+    items = "".join(f"<li>{prose(text)}</li>" for text in remarks)
     return f"<h3>How the file of the training rows was read</h3><ul>{items}</ul>"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
@@ -22,7 +23,12 @@ def section(title: str, *parts: str) -> str:
 
 def paragraph(text: str) -> str:
     """Return text as a paragraph."""
-    return f"<p>{escape(text)}</p>" if text else ""
+    return f"<p>{prose(text)}</p>" if text else ""
+
+
+def prose(text: str) -> str:
+    """Return text in which options such as --data are not broken after their hyphens."""
+    return re.sub(r"(?<![\w-])--[a-z][a-z-]*", r'<span class="line">\g<0></span>', escape(text))
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

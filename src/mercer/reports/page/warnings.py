@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest, chi2_contingency, ks_2samp, spearmanr
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import recall_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from mercer.data.columns import is_table, n_rows, stack_rows, take_rows
@@ -19,7 +19,7 @@ from mercer.estimators.validation import checked_rows
 from mercer.explanation.subject import evenly
 from mercer.reports.page.facts import Facts, cells_of, has_columns
 from mercer.reports.page.held_out import COVERAGE, TEST_COMMAND, HeldOut
-from mercer.reports.page.html import section
+from mercer.reports.page.html import prose, section
 
 Array = NDArray[Any]
 
@@ -54,7 +54,7 @@ def warnings(facts: Facts, more: Sequence[str] = ()) -> str:
             checked.append("how many targets the intervals hold")
         text = f"No warnings. Checked: {', '.join(checked)}, the solver."
         return section("Before you use it", f'<p class="good">{escape(text)}</p>')
-    items = "".join(f"<li>{escape(text)}</li>" for text in found)
+    items = "".join(f"<li>{prose(text)}</li>" for text in found)
     return section("Before you use it", f'<ul class="warnings">{items}</ul>')
 
 
@@ -163,13 +163,16 @@ def _uneven(tests: HeldOut) -> list[str]:
 
 
 def _columns(facts: Facts) -> list[str]:
-    found = [
-        f"The column {facts.title(column)!r} alone gives the target away; is it known in time?"
-        for column in _leaks(facts)
-    ]
-    drifting = [repr(facts.title(column)) for column in _drifts(facts)]
     # Columns that are named.
     most = 4
+    leaks = _leaks(facts)
+    found = [
+        f"The column {facts.title(column)!r} alone gives the target away; is it known in time?"
+        for column in leaks[:most]
+    ]
+    if len(leaks) > most:
+        found.append(f"So does each of {len(leaks) - most} more columns.")
+    drifting = [repr(facts.title(column)) for column in _drifts(facts)]
     if len(drifting) == 1:
         found.append(f"The column {drifting[0]} is distributed differently in the test rows.")
     elif drifting:
@@ -204,6 +207,12 @@ def _gives_away(tests: HeldOut, values: Array, some: NDArray[np.intp]) -> bool:
     is_number = values.dtype.kind in "fiub"
     if tests.machine.is_classes:
         codes = tests.codes[some]
+        # Rows of a class, at least, that a column tells from the others by chance once in many.
+        least = 5
+        is_known = np.bincount(codes)[codes] >= least
+        values, codes = values[is_known], codes[is_known]
+        if len(np.unique(codes)) < 2:
+            return False
         return _orders(values, codes) if is_number else _names(values, codes)
     return is_number and _copies(values.astype(float), np.asarray(tests.y, float)[some])
 
@@ -226,10 +235,8 @@ def _orders(values: Array, codes: NDArray[np.intp]) -> bool:
     known = np.isfinite(numbers)
     # That a number is missing may tell the class: a refund that only those have who left.
     numbers = np.where(known, numbers, np.min(numbers, initial=0.0, where=known) - 1.0)
-    classes, counts = np.unique(codes, return_counts=True)
-    # Rows of a class, at least, that are ordered by chance once in many columns.
-    least = 5
-    if len(classes) == 2 and counts.min() >= least:
+    classes = np.unique(codes)
+    if len(classes) == 2:
         area = roc_auc_score(codes == classes[1], numbers)
         if max(area, 1.0 - area) > LEAK:
             return True
@@ -249,10 +256,13 @@ def _names(values: Array, codes: NDArray[np.intp]) -> bool:
 def _is_cut_by_class(numbers: Array, codes: NDArray[np.intp], leaves: int) -> bool:
     """Whether a tree of so many leaves, grown on one half of the rows, names the others' class."""
     half, column = np.arange(len(codes)) % 2 == 0, numbers[:, None]
-    if len(np.unique(codes)) < 2:
+    if min(len(np.unique(codes[half])), len(np.unique(codes[~half]))) < 2:
         return False
     tree = DecisionTreeClassifier(max_leaf_nodes=max(2, leaves), random_state=0)
-    return bool(tree.fit(column[half], codes[half]).score(column[~half], codes[~half]) > LEAK)
+    named = tree.fit(column[half], codes[half]).predict(column[~half])
+    # Where nearly all rows are of one class, naming it always is right as often.
+    classes, true = np.unique(codes[~half]), codes[~half]
+    return bool(recall_score(true, named, labels=classes, average="macro") > LEAK)
 
 
 def _drifts(facts: Facts) -> list[Any]:
