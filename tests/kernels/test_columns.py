@@ -7,6 +7,7 @@ from mercer.data import blocks
 from mercer.data.kinds import Kind
 from mercer.kernels import Gaussian, Linear, Match
 from mercer.kernels.columns import assigned, check_cells, columns_of, named_columns
+from mercer.tiles import Rows
 
 KINDS = {"a": Kind.NUMBERS, "b": Kind.NUMBERS, "site": Kind.CATEGORIES}
 
@@ -27,7 +28,7 @@ def test_a_kernel_that_names_all_its_columns_is_itself():
 def test_a_bad_cell_in_a_late_block_is_named_by_its_row_among_all(monkeypatch):
     monkeypatch.setattr(blocks, "MEMORY", 1 << 10)
     X = {"a": np.zeros(3000)}
-    check_cells(Gaussian(2.0).on("a"), X)
+    check_cells(Gaussian(2.0).on("a"), Rows(X, "X"))
     X["a"][2345] = np.inf
     with pytest.raises(ValueError, match="row 2345"):
-        check_cells(Gaussian(2.0).on("a"), X)
+        check_cells(Gaussian(2.0).on("a"), Rows(X, "X"))

@@ -1,6 +1,7 @@
 """KernelRidgeCV: what it chooses, and that its held-out errors are those of repeated fits."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -15,6 +16,7 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
+from mercer.data.categories import AsCategories
 from mercer.estimators import KernelRidge
 from mercer.kernels import (
     AdditiveChi2,
@@ -23,12 +25,15 @@ from mercer.kernels import (
     Gaussian,
     Laplacian,
     Linear,
+    Match,
     Matern32,
+    Standardize,
 )
 from mercer.planning.held_out import entries_held_out
 from mercer.selection import KernelRidgeCV
 from mercer.selection.grid import SCALES_BY_FAMILY
 from mercer.selection.splits import Splits
+from mercer.tiles import rows as rows_module
 from refits import refitted
 
 N = 50
@@ -391,3 +396,16 @@ def test_a_scorer_judges_predictions_in_the_unit_of_the_targets(X, y):
         for c in (1.0, 1e100)
     )
     assert_allclose(scaled.best_score_, 1e100 * plain.best_score_, rtol=1e-9)
+
+
+def test_every_column_of_a_table_is_read_once_in_a_choice(rng, monkeypatch):
+    read = []
+    numbers, codes = rows_module.as_floats, AsCategories.__call__
+    monkeypatch.setattr(
+        rows_module, "as_floats", lambda X, n: read.append(list(X)) or numbers(X, n)
+    )
+    monkeypatch.setattr(AsCategories, "__call__", lambda g, X: read.append(list(X)) or codes(g, X))
+    table = pd.DataFrame({"a": rng.normal(size=30), "site": ["n", "s", "w"] * 10})
+    kernel = Gaussian("median").after(Standardize()).on("a") + Match().on("site")
+    KernelRidgeCV([kernel]).fit(table, table["a"])
+    assert [columns for columns in read if isinstance(columns[0], str)] == [["a"], ["site"]]

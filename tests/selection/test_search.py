@@ -39,17 +39,26 @@ def search_of(rng, memory=1 << 30, splits=None, copies=None):
     return Search(Rows(X, "X"), y, units, *how)
 
 
-def test_as_many_kernels_are_tried_at_once_as_there_is_memory_for(rng):
+def test_as_many_kernels_are_tried_at_once_as_there_is_memory_for(rng, monkeypatch):
+    monkeypatch.setattr(module, "thread_count", lambda: 8)
     search = search_of(rng, memory=1000)
-    assert search._room([Taking(300), Taking(400)]) == 2
-    assert search._room([Taking(1000)]) == 1
-    assert search._room([Taking(333)]) == 3
+    assert search._at_once([Taking(300), Taking(400), Taking(20)]) == 2
+    assert search._at_once([Taking(1000)] * 3) == 1
+    assert search._at_once([Taking(333)] * 5) == 3
+
+
+def test_little_memory_is_taken_without_asking_how_much_is_free(rng, monkeypatch):
+    monkeypatch.setattr(module, "thread_count", lambda: 8)
+    monkeypatch.setattr(module, "memory_limit", lambda memory: 1 << 21)
+    search = search_of(rng, memory=None)
+    assert search._at_once([Taking(1 << 20)] * 5) == 5
+    assert search._at_once([Taking(1 << 21)] * 5) == 1
 
 
 @pytest.mark.parametrize(("splits", "hint"), [(None, False), (Splits(N), True)])
 def test_one_kernel_that_does_not_fit_is_refused_with_the_way_on(rng, splits, hint):
     with pytest.raises(MemoryLimitError, match="choosing on 30 rows needs") as refusal:
-        search_of(rng, 1000, splits)._room([Taking(1001)])
+        search_of(rng, 1000, splits)._at_once([Taking(1001)])
     assert ("cv='gcv'" in str(refusal.value)) is hint
 
 

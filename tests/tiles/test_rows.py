@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mercer import GappedKmer, Gaussian, Linear, Match, Spectrum
+from mercer import GappedKmer, Gaussian, Linear, Match, Spectrum, Standardize
 from mercer.tiles import Rows, evaluate, rows as rows_module
 from mercer.tiles.operands import bind
 
@@ -38,13 +38,36 @@ def test_entries_of_some_rows_are_those_of_all(kernel, index):
 
 def test_a_table_is_read_once_for_all_of_its_parts(monkeypatch):
     read, side, kernel = [], Rows(TABLE, "X"), KERNELS[0] + KERNELS[1]
-    see = rows_module.see
-    monkeypatch.setattr(rows_module, "see", lambda *a: read.append(a) or see(*a))
+    select = rows_module.select_columns
+    monkeypatch.setattr(
+        rows_module, "select_columns", lambda X, columns: read.append(columns) or select(X, columns)
+    )
     evaluate(kernel.program, side.part([0, 1]), side)
     first = len(read)
     for i in range(2, 12):
         evaluate(kernel.program, side.part([i]), side)
     assert len(read) == first
+
+
+def test_the_numbers_of_a_table_are_read_once_for_maps_and_what_they_are_resolved_on(monkeypatch):
+    read, side = [], Rows(TABLE, "X")
+    floats = rows_module.as_floats
+    monkeypatch.setattr(
+        rows_module, "as_floats", lambda X, name: read.append(name) or floats(X, name)
+    )
+    kernel = Gaussian("median").after(Standardize()).on("a", "b")
+    resolved = kernel.resolved(side)
+    values = evaluate(resolved.program, side)
+    assert read == ["X", "g(X)"]
+    np.testing.assert_array_equal(values, kernel(TABLE))
+
+
+def test_views_of_many_rows_are_not_kept_beside_their_numbers(monkeypatch):
+    monkeypatch.setattr(rows_module, "MEMORY", 8)
+    side, kernel = Rows(TABLE, "X"), Gaussian(1.0).after(Standardize()).on("a", "b")
+    np.testing.assert_array_equal(kernel.resolved(side)(TABLE), kernel(TABLE))
+    step = kernel.view[0]
+    assert side.after(step) is not side.after(step)
 
 
 def test_a_program_is_bound_once_to_the_same_rows():

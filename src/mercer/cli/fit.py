@@ -237,9 +237,9 @@ def fit(
         keep_limits(model, memory, options["time_limit"])
     for text in identifiers:
         note(text)
-    for seen in (Unseen(levels), FarRows(ranges)):
-        seen.see(rest.X)
-        for text in seen.sentences:
+    for look in (Unseen(levels), FarRows(ranges)):
+        look.see(rest.X)
+        for text in look.sentences:
             note(f"held-out rows, {text}")
     file_rows = rows_of_file(rest.path, lambda row: int(rest.rows[row]))
     told = without_text_warnings()

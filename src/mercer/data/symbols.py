@@ -82,11 +82,11 @@ def symbols_of(tokens: Iterable[Hashable]) -> dict[Hashable, int]:
     """Return the number of every distinct token, which it has in any other data as well."""
     numbers = {token: symbol(token) for token in dict.fromkeys(tokens)}
     if len(set(numbers.values())) < len(numbers):
-        seen: dict[int, Hashable] = {}
+        known: dict[int, Hashable] = {}
         for token, number in numbers.items():
-            if seen.setdefault(number, token) is not token:
+            if known.setdefault(number, token) is not token:
                 raise ValueError(
-                    f"the tokens {seen[number]!r} and {token!r} have the same 63-bit hash; "
+                    f"the tokens {known[number]!r} and {token!r} have the same 63-bit hash; "
                     "spell one of them differently"
                 )
     return numbers

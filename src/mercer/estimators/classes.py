@@ -17,6 +17,7 @@ from mercer.data.checks import check_agreeing, check_no_gaps, refuse_masked
 from mercer.data.columns import n_rows
 from mercer.estimators.validation import check_given, checked_unlabelled, checked_weights
 from mercer.kernels import Kernel
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 Labels = NDArray[Any]
@@ -30,7 +31,7 @@ class Labelled:
 
     Parameters
     ----------
-    rows : rows
+    rows : Rows
         All training rows.
     classes : array
         The classes of the rows of positive weight, in order.
@@ -42,7 +43,7 @@ class Labelled:
         How many equal rows every row stands for: w as it was given.
     """
 
-    rows: Any
+    rows: Rows
     classes: Labels
     codes: NDArray[np.intp]
     weights: Array
@@ -71,7 +72,7 @@ class Labelled:
         class_weight
             As in `class_weighted`.
         """
-        X, given, classes = checked_classification(estimator, kernel, X, y)
+        rows, given, classes = checked_classification(estimator, kernel, X, y)
         copies = checked_weights(sample_weight, len(given))
         weights = class_weighted(copies, class_weight, given, classes)
         used = weights > 0.0
@@ -83,13 +84,13 @@ class Labelled:
                 f"{classes[present].tolist()!r}; check sample_weight and class_weight"
             )
         codes = np.where(used, (np.cumsum(counts > 0) - 1)[given], 0)
-        return cls(X, classes[present], codes, weights, copies)
+        return cls(rows, classes[present], codes, weights, copies)
 
     @classmethod
     def more(
         cls,
         estimator: Any,
-        X: Any,
+        rows: Rows,
         y: Any,
         classes: Any,
         sample_weight: Any,
@@ -101,17 +102,19 @@ class Labelled:
         ----------
         estimator : estimator
             Who learns; it knows its classes after the first call.
-        X, y, classes, sample_weight
-            As given to `partial_fit`, the rows checked.
+        rows
+            The rows, checked.
+        y, classes, sample_weight
+            As given to `partial_fit`.
         before
             As in `class_weighted`.
         """
         known = getattr(estimator, "classes_", None)
         named = known_classes(classes) if known is None else same_classes(classes, known)
-        codes = checked_codes(estimator, X, y, named)
+        codes = checked_codes(estimator, rows.X, y, named)
         copies = checked_weights(sample_weight, len(codes))
         weights = class_weighted(copies, estimator.class_weight, codes, named, before)
-        return cls(X, named, codes, weights, copies)
+        return cls(rows, named, codes, weights, copies)
 
     @property
     def used(self) -> NDArray[np.bool_]:
@@ -127,17 +130,17 @@ class Labelled:
 
 def checked_classification(
     estimator: BaseEstimator, kernel: Kernel, X: Any, y: Any
-) -> tuple[Any, NDArray[np.intp], Labels]:
+) -> tuple[Rows, NDArray[np.intp], Labels]:
     """Return training rows, the class of each by its number, and the classes in order."""
-    X = checked_unlabelled(estimator, kernel, X)
-    labels = labels_of(estimator, X, y)
+    rows = checked_unlabelled(estimator, kernel, X)
+    labels = labels_of(estimator, rows.X, y)
     classes, codes = coded(labels)
     if len(classes) < 2:
         raise ValueError(
             f"{type(estimator).__name__} needs at least two classes, got 1 class: "
             f"{classes.tolist()[0]!r} in all {len(labels)} rows"
         )
-    return X, codes, classes
+    return rows, codes, classes
 
 
 def labels_of(estimator: BaseEstimator, X: Any, y: Any) -> Labels:

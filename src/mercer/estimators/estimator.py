@@ -56,6 +56,13 @@ Kind = TypeVar("Kind", bound="Arguments")
 class Arguments(BaseEstimator):
     """An estimator that answers an argument it does not have with what to do instead."""
 
+    memory: Any = None
+
+    @property
+    def _room(self) -> Any:
+        """What the limit of memory leaves beside the process, None where there is no limit."""
+        return None if self.memory is None else room_of(self.memory)
+
     def __new__(cls, *args: Any, **settings: Any) -> Self:
         """Return a new estimator, if its constructor has all arguments that it is given."""
         parameters = parameters_of(cls.__init__)
@@ -215,7 +222,6 @@ class KernelMachine(KernelEstimator):
     tol: Any
     max_iter: Any
     random_state: Any
-    memory: Any
     repair: Any
     n_landmarks: Any = None
     landmarks: Any = "rpcholesky"
@@ -224,11 +230,6 @@ class KernelMachine(KernelEstimator):
     function_: Function
     # The plan of a fit to rows that are to be checked, with or without targets.
     _planned: Callable[[Kernel, Any, Any], Plan]
-
-    @property
-    def _room(self) -> Any:
-        """What the limit of memory leaves beside the process, None where there is no limit."""
-        return None if self.memory is None else room_of(self.memory)
 
     def _settings(self) -> Settings:
         """Return what the estimator was told about how to solve."""
@@ -247,19 +248,18 @@ class KernelMachine(KernelEstimator):
         if type(X) is np.ndarray:
             return X, y, sample_weight
         given = (X, y, sample_weight)
-        return opened_for(self.solver, self.memory, *given, self.learns_from_blocks)
+        return opened_for(self.solver, self._room, *given, self.learns_from_blocks)
 
     def _training(
         self,
         run: Run,
         kernel: Kernel,
-        X: Any,
+        rows: Rows,
         used: NDArray[np.bool_],
         weights: Array,
         problem: Any,
         planned: Callable[..., tuple[Any, Gram]],
         fallback: Any,
-        seen: Rows | None = None,
     ) -> Training[Any]:
         """Return what a fit works on: the rows that count, and solver and Gram matrix of the plan.
 
@@ -269,20 +269,18 @@ class KernelMachine(KernelEstimator):
             As in `_prepared`, with the problem as another argument by name.
         kernel : Kernel
             k, on the columns of the rows.
-        X, used
+        rows, used
             All training rows, and which of them count.
         weights : array of shape (rows that count,)
             How many equal rows each stands for.
         problem : problem
             That of the rows that count.
-        seen : Rows, optional
-            All rows, with the views that a search has had of them.
         """
-        rows = seen if seen is not None and used.all() else Rows.checked(used_rows(kernel, X, used))
-        kernel, settings = self._resolved(kernel, rows, weights), self._settings()
+        counted = rows if used.all() else Rows.checked(used_rows(kernel, rows.X, used))
+        kernel, settings = self._resolved(kernel, counted, weights), self._settings()
         planned = partial(planned, problem=problem)
-        solver, repair = self._prepared(run, settings, kernel, rows, planned, fallback)
-        return Training(X, used, rows, kernel, problem, settings, solver, repair)
+        solver, repair = self._prepared(run, settings, kernel, counted, planned, fallback)
+        return Training(rows.X, used, counted, kernel, problem, settings, solver, repair)
 
     def _prepared(
         self,

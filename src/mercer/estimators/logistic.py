@@ -31,7 +31,6 @@ from mercer.planning import Plan, logistic_plan, planned_logistic
 from mercer.solvers import LogisticProblem, Run, Solution, as_logistic_solver
 from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
 from mercer.solvers.logistic.likelihood import log_probabilities, probabilities
-from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 
@@ -170,9 +169,9 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
 
     def _planned(self, kernel: Kernel, X: Any, y: Any) -> Plan:
         C = checked_positive("C", self.C)
-        X, codes, classes = checked_for_plan(self, kernel, X, y)
+        rows, codes, classes = checked_for_plan(self, kernel, X, y)
         problem = LogisticProblem(codes, classes, C, np.ones(len(codes)), self.fit_intercept)
-        return logistic_plan(self._settings(), self._resolved(kernel, Rows.checked(X)), X, problem)
+        return logistic_plan(self._settings(), self._resolved(kernel, rows), rows.X, problem)
 
     def path(self, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None) -> list[Self]:
         """Return a fitted model for every C, in the order given.

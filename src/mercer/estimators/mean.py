@@ -124,19 +124,19 @@ class KernelRidgeMean(MultiOutputMixin, Regression, RidgePosterior):
         X, y, sample_weight = self._opened(X, y, sample_weight)
         models = self._models(self.placed(X))
         reader = Sum(tuple(model.kernel for model in models))
-        X, y = checked_training(self, reader, X, y)
+        rows, y = checked_training(self, reader, X, y)
         w = checked_weights(sample_weight, len(y))
         given = self._given_weights(len(models))
         with warnings.catch_warnings():
             # Landmarks are told of once, not for every kernel.
             warnings.simplefilter("ignore", ApproximationWarning)
             tried = [
-                model.fit_checked(run, model.kernel, X, y, w)
+                model.fit_checked(run, model.kernel, rows, y, w)
                 for model, v in zip(models, given, strict=True)
                 if v > 0.0
             ]
         self._keep(tried, np.flatnonzero(given > 0.0), given)
-        settings = models[0]._settings().for_rows(X)
+        settings = models[0]._settings().for_rows(rows.X)
         if self.approximation_ is not None and settings.is_open:
             exact = f"an exact fit of every kernel to {len(y)} rows"
             warn_of_landmarks(exact, settings, self.approximation_, "cg")

@@ -24,10 +24,9 @@ from mercer.estimators.classes import (
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.training import checked_for_plan
 from mercer.estimators.validation import (
+    checked_block,
     checked_rows,
     checked_seed,
-    checked_unlabelled,
-    owned,
     training_subset,
 )
 from mercer.functions import DualFunction
@@ -180,7 +179,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         """
         run, kernel = Run(self.time_limit), self._kernel_for(X)
         data = Labelled.of(self, kernel, X, y, sample_weight)
-        X, codes, classes, weights = data.rows, data.codes, data.classes, data.weights
+        X, codes, classes, weights = data.rows.X, data.codes, data.classes, data.weights
         checked_positive("eta", self.eta)
         steps = class_weighted(weights, self.class_weight, codes, classes)
         used = np.flatnonzero(steps > 0.0)
@@ -229,9 +228,9 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             Their labels; without them two classes.
         """
         kernel = self._kernel_for(X)
-        X, _, classes = checked_for_plan(clone(self), kernel, X, y)
+        rows, _, classes = checked_for_plan(clone(self), kernel, X, y)
         problems = classes if classes > 2 else 1
-        given = (self._settings(), kernel.resolved(X), X, problems)
+        given = (self._settings(), kernel.resolved(rows), rows.X, problems)
         return perceptron_plan(*given, self.max_epochs, self.budget)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -259,18 +258,18 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             )
         refuse_balanced(self.class_weight)
         checked_positive("eta", self.eta)
-        X = checked_unlabelled(self, kernel, X) if is_first else owned(checked_rows(self, X))
-        data = Labelled.more(self, X, y, classes, sample_weight)
+        rows = checked_block(self, kernel, X)
+        data, X = Labelled.more(self, rows, y, classes, sample_weight), rows.X
         codes, named, steps = data.codes, data.classes, data.weights
         if is_first:
-            seen, mistakes, before = 0, 0, np.empty(0, np.intp)
+            count, mistakes, before = 0, 0, np.empty(0, np.intp)
             state = self._fresh(1 if len(named) == 2 else len(named))
             present = np.flatnonzero(data.copies)
             kernel = kernel.resolved(take_rows(X, present), data.copies[present])
         else:
-            seen, mistakes, before = self.n_seen_, self.mistakes_, self.support_
+            count, mistakes, before = self.n_seen_, self.mistakes_, self.support_
             state = self._state_
-        numbers = np.append(before, seen + np.arange(len(codes)))
+        numbers = np.append(before, count + np.arange(len(codes)))
         used = np.flatnonzero(steps > 0.0)
         new = take_rows(X, used)
         signs = one_against_rest(codes[used], len(named)) * steps[used, None]
@@ -289,7 +288,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         self._certify(solution)
         self.function_ = DualFunction(kernel, take_rows(rows, support), a, np.zeros(a.shape[1]))
         self.support_ = numbers[np.append(np.arange(known), known + used)[support]]
-        self.n_seen_, self.n_iter_ = seen + len(codes), 1
+        self.n_seen_, self.n_iter_ = count + len(codes), 1
         if solution.is_interrupted:
             warn_caller(
                 "Ctrl-C ended the pass, and some of the rows were not visited", ConvergenceWarning

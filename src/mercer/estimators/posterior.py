@@ -303,8 +303,8 @@ class RidgePosterior(KernelMachine):
 
     def _blocks(self, X: Any) -> Any:
         """Return blocks of new rows, of a finished matrix with the columns of rows in use."""
-        seen = X[:, self._used_] if self.kernel_.is_precomputed else X
-        return blocks_of(seen, len(self._problem_.y))
+        compared = X[:, self._used_] if self.kernel_.is_precomputed else X
+        return blocks_of(compared, len(self._problem_.y))
 
 
 def missing_cells(X: Any) -> NDArray[np.bool_] | None:

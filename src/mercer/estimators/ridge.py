@@ -190,18 +190,10 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, Regression, TargetStre
         if isinstance(X, Stream) and self.solver == LEARNING:
             return self._fit_blocks(run, X, y, sample_weight)
         kernel = self._kernel_for(X)
-        X, y = checked_training(self, kernel, X, y)
-        return self.fit_checked(run, kernel, X, y, checked_weights(sample_weight, len(y)))
+        rows, y = checked_training(self, kernel, X, y)
+        return self.fit_checked(run, kernel, rows, y, checked_weights(sample_weight, len(y)))
 
-    def fit_checked(
-        self,
-        run: Run,
-        kernel: Kernel,
-        X: Any,
-        y: Array,
-        weights: Array,
-        seen: Rows | None = None,
-    ) -> Self:
+    def fit_checked(self, run: Run, kernel: Kernel, rows: Rows, y: Array, weights: Array) -> Self:
         """Fit to rows, targets and weights that were checked, as by a search on them.
 
         Parameters
@@ -210,18 +202,16 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, Regression, TargetStre
             The time that there is.
         kernel : Kernel
             k, on the columns of the rows.
-        X, y, weights
+        rows, y, weights
             What was checked; the columns are noted on the estimator.
-        seen : Rows, optional
-            The rows with the views that a search has had of them.
         """
         problem = self._problem(y, weights)
         used = problem.used
         if not used.all():
             problem = problem.on(np.flatnonzero(used))
         fallback = OffsetAlone(Cholesky.tol if self.tol is None else self.tol)
-        how = (problem, planned_ridge, fallback, seen)
-        training = self._training(run, kernel, X, used, problem.weights, *how)
+        how = (problem, planned_ridge, fallback)
+        training = self._training(run, kernel, rows, used, problem.weights, *how)
         solution = self._answer(run, training, y)
         self._keep(run, training, solution, y.shape[1:])
         run.forget()
@@ -229,9 +219,9 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, Regression, TargetStre
 
     def _planned(self, kernel: Kernel, X: Any, y: Any) -> Plan:
         targets = np.zeros((n_rows(X), np.size(self.alpha))) if y is None else y
-        X, y = checked_training(self, kernel, X, targets)
+        rows, y = checked_training(self, kernel, X, targets)
         problem = self._problem(y, np.ones(len(y)))
-        return ridge_plan(self._settings(), self._resolved(kernel, Rows.checked(X)), X, problem)
+        return ridge_plan(self._settings(), self._resolved(kernel, rows), rows.X, problem)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return f(x) + b at the rows `X`: shape (n,), or (n, targets).

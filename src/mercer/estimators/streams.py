@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from mercer.data.checks import as_floats, check_finite, check_not_infinite
 from mercer.data.columns import select_columns
-from mercer.data.memory import lacking, memory_limit, room_of
+from mercer.data.memory import lacking, memory_limit
 from mercer.data.stream import Stream, opened, stream_of
 from mercer.data.stream.sources import ArraySource
 from mercer.errors import MemoryLimitError
@@ -38,7 +38,7 @@ def opened_for(
     Parameters
     ----------
     solver, memory
-        What the estimator was told.
+        What the estimator was told, and what the limit leaves.
     X, y, sample_weight
         As in `mercer.data.stream.opened`.
     learns_from_blocks : bool
@@ -52,7 +52,7 @@ def opened_for(
         # Blocks become float64 one by one, and nothing as large as the map is in memory.
         X = Stream(ArraySource(X), len(X))
     if isinstance(X, Stream) and solver not in STREAMING:
-        is_small = X.nbytes <= SHARE * memory_limit(room_of(memory))
+        is_small = X.nbytes <= SHARE * memory_limit(memory)
         if is_small or not (is_open or is_learnt):
             instead = "use solver='nystrom', which reads them block by block, or "
             X = rows_in_memory(X, memory, f"solver={solver!r}", instead)
@@ -66,12 +66,12 @@ def rows_in_memory(X: Any, memory: Any, who: str, instead: str = "") -> Any:
     ----------
     X : rows
         As an estimator is given them.
-    memory : int or str, optional
-        The limit.
+    memory : int, optional
+        What the limit leaves.
     who, instead : str
         What needs them there, and what else to do.
     """
-    X, limit = stream_of(X), memory_limit(room_of(memory))
+    X, limit = stream_of(X), memory_limit(memory)
     if not isinstance(X, Stream):
         return X
     if X.nbytes > SHARE * limit:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from mercer.data.columns import n_rows, take_rows
+from mercer.data.columns import take_rows
 from mercer.data.stream import Stream
 from mercer.estimators.classes import checked_classification
 from mercer.estimators.validation import checked_unlabelled
@@ -84,10 +84,10 @@ def checkpoint_of(
 
 def checked_for_plan(
     estimator: BaseEstimator, kernel: Kernel, X: Any, y: Any
-) -> tuple[Any, NDArray[np.intp], int]:
+) -> tuple[Rows, NDArray[np.intp], int]:
     """Return training rows, a class for each and how many there are; two alike without labels."""
     if y is None:
-        X = checked_unlabelled(estimator, kernel, X)
-        return X, np.arange(n_rows(X)) % 2, 2
-    X, codes, classes = checked_classification(estimator, kernel, X, y)
-    return X, codes, len(classes)
+        rows = checked_unlabelled(estimator, kernel, X)
+        return rows, np.arange(rows.n) % 2, 2
+    rows, codes, classes = checked_classification(estimator, kernel, X, y)
+    return rows, codes, len(classes)

@@ -54,6 +54,7 @@ from mercer.kernels.columns import (
     reads_unmapped,
     takes_missing,
 )
+from mercer.tiles import Rows
 
 Array = NDArray[Any]
 
@@ -65,8 +66,8 @@ def checked_rows(estimator: Any, X: Any) -> Any:
     """
     if not hasattr(estimator, "kernel_"):
         check_is_fitted(estimator)
-    is_seen = _is_plain(X) and X.shape[1] == getattr(estimator, "n_features_in_", None)
-    if is_seen and not hasattr(estimator, "feature_names_in_"):
+    is_alike = _is_plain(X) and X.shape[1] == getattr(estimator, "n_features_in_", None)
+    if is_alike and not hasattr(estimator, "feature_names_in_"):
         return X
     return _like_training(estimator, estimator.kernel_, X)
 
@@ -85,10 +86,13 @@ def _like_training(estimator: Any, kernel: Kernel, X: Any) -> Any:
     """Return rows as those that the estimator was fitted to."""
     X = stream_of(X)
     if isinstance(X, Stream):
-        return _checked_stream(estimator, kernel, X, _as_seen(estimator, kernel, X.head), False)
-    X = _as_seen(estimator, kernel, X)
-    checked = _noted if _is_kept(kernel, X) else _as_matrix
-    return checked(estimator, kernel, X, reset=False)
+        return _checked_stream(
+            estimator, kernel, X, _with_known_columns(estimator, kernel, X.head), False
+        )
+    X = _with_known_columns(estimator, kernel, X)
+    if _is_kept(kernel, X):
+        return _compared(estimator, kernel, X)
+    return _as_matrix(estimator, kernel, X, reset=False)
 
 
 def _is_plain(X: Any) -> bool:
@@ -99,37 +103,38 @@ def _is_plain(X: Any) -> bool:
         return bool(np.isfinite(X.sum()))
 
 
-def _plain_rows(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
+def _plain_rows(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Rows | None:
     """Return training rows that are a matrix of finite numbers, their columns noted, else None."""
     if not _is_plain(X) or kernel.is_precomputed or _is_kept(kernel, X):
         return None
     estimator.n_features_in_ = X.shape[1]
     # Those of an earlier fit to a table.
     vars(estimator).pop("feature_names_in_", None)
-    return _shared(owned(X))
+    matrix = _shared(owned(X))
+    return Rows(matrix, "X", matrix if matrix.flags.aligned else None)
 
 
 def checked_training(
     estimator: BaseEstimator, kernel: Kernel, X: Any, y: Any
-) -> tuple[Any, NDArray[np.float64]]:
+) -> tuple[Rows, NDArray[np.float64]]:
     """Return training rows and targets, and note the columns on the estimator."""
     check_flags(estimator)
     if isinstance(X, Stream):
-        X = checked_unlabelled(estimator, kernel, X)
-        return X, checked_targets(estimator, X, y)
+        rows = checked_unlabelled(estimator, kernel, X)
+        return rows, checked_targets(estimator, rows, y)
     are_arrays = type(X) is type(y) is np.ndarray and X.shape[:1] == y.shape
     if are_arrays and y.dtype == np.float64 and np.isfinite(y).all():
-        rows = _plain_rows(estimator, kernel, X)
-        if rows is not None:
-            return rows, np.array(y)
+        plain = _plain_rows(estimator, kernel, X)
+        if plain is not None:
+            return plain, np.array(y)
     X = _narrowed(kernel, X)
     if not _is_kept(kernel, X):
         check_targets(y)
         check_agreeing(n_rows(X), y)
         X, y = _as_matrix(estimator, kernel, X, y=y, multi_output=True, y_numeric=True)
-        return X, np.array(y, np.float64)
-    X = _noted(estimator, kernel, X, y=y)
-    return X, checked_targets(estimator, X, y)
+        return Rows.checked(X), np.array(y, np.float64)
+    rows = _taken_apart(estimator, kernel, X, y=y)
+    return rows, checked_targets(estimator, rows, y)
 
 
 def check_flags(estimator: BaseEstimator) -> None:
@@ -146,27 +151,36 @@ def check_given(estimator: BaseEstimator, y: Any) -> None:
         raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
 
 
-def checked_targets(estimator: BaseEstimator, X: Any, y: Any) -> NDArray[np.float64]:
+def checked_targets(estimator: BaseEstimator, rows: Rows, y: Any) -> NDArray[np.float64]:
     """Return the targets of checked rows as finite numbers."""
     check_given(estimator, y)
     check_targets(y)
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
-    check_agreeing(n_rows(X), y)
+    check_agreeing(rows.n, y)
     return np.array(y)
 
 
-def checked_unlabelled(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
+def checked_unlabelled(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Rows:
     """Return training rows without targets, and note the columns on the estimator."""
     check_flags(estimator)
     if isinstance(X, Stream):
         found = _checked_stream(estimator, kernel, X, _narrowed(kernel, X.sample))
         found.read_through()
-        return found
-    rows = _plain_rows(estimator, kernel, X)
-    if rows is not None:
-        return rows
+        return Rows.checked(found)
+    plain = _plain_rows(estimator, kernel, X)
+    if plain is not None:
+        return plain
     X = _narrowed(kernel, X)
-    return _noted(estimator, kernel, X) if _is_kept(kernel, X) else _as_matrix(estimator, kernel, X)
+    if _is_kept(kernel, X):
+        return _taken_apart(estimator, kernel, X)
+    return Rows.checked(_as_matrix(estimator, kernel, X))
+
+
+def checked_block(estimator: Any, kernel: Kernel, X: Any) -> Rows:
+    """Return rows of one call of `partial_fit`: the first are training rows, others like these."""
+    if not hasattr(estimator, "function_"):
+        return checked_unlabelled(estimator, kernel, X)
+    return Rows.checked(owned(checked_rows(estimator, X)))
 
 
 def checked_weights(sample_weight: Any, n: int) -> NDArray[np.float64]:
@@ -247,31 +261,43 @@ def _as_numbers(X: Any) -> tuple[Any, Sequence[Any]]:
 
 
 def _checked_stream(
-    estimator: BaseEstimator, kernel: Kernel, X: Stream, seen: Any, reset: bool = True
+    estimator: BaseEstimator, kernel: Kernel, X: Stream, some: Any, reset: bool = True
 ) -> Stream:
-    """Return a stream of checked rows, of which some were seen, and note or compare the columns."""
-    _noted(estimator, kernel, seen, reset)
-    names = tuple(column_names(seen)) if is_table(seen) else None
-    is_matrix, has_gaps = not _is_kept(kernel, seen), takes_missing(kernel)
+    """Return a stream of checked rows, and note or compare the columns by some of them."""
+    if reset:
+        _taken_apart(estimator, kernel, some)
+    else:
+        _compared(estimator, kernel, some)
+    names = tuple(column_names(some)) if is_table(some) else None
+    is_matrix, has_gaps = not _is_kept(kernel, some), takes_missing(kernel)
     check = BlockCheck(names, is_matrix, has_gaps, partial(_kept, kernel))
     # Blocks are checked whenever they are read.
     return replace(X, source=CheckedSource(X.source, check))
 
 
-def _noted(estimator: BaseEstimator, kernel: Kernel, X: Any, reset: bool = True, **y: Any) -> Any:
-    """Return rows that the kernel takes apart, their columns noted on the estimator or compared."""
-    rows = _kept(kernel, X)
-    if reset and is_table(X):
+def _taken_apart(estimator: BaseEstimator, kernel: Kernel, X: Any, **y: Any) -> Rows:
+    """Return training rows that the kernel takes apart, and note their columns."""
+    rows = Rows.checked(owned(_kept(kernel, X)))
+    if is_table(X):
         # Before rows are left out or sorted, which would change their numbers.
-        check_cells(kernel, X)
-    seen = rows
+        check_cells(kernel, rows)
     if _holds_sequences(kernel, X):
-        # They have no columns: scikit-learn would count the tokens of the first.
-        seen = np.empty(len(rows), object)
-        if reset:
-            vars(estimator).pop("n_features_in_", None)
-    validate_data(estimator, seen, reset=reset, skip_check_array=True, **y)
-    return owned(rows) if reset else rows
+        vars(estimator).pop("n_features_in_", None)
+    validate_data(estimator, _with_columns(kernel, rows.X), skip_check_array=True, **y)
+    return rows
+
+
+def _compared(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
+    """Return more rows that the kernel takes apart, of the columns that were noted."""
+    rows = _kept(kernel, X)
+    validate_data(estimator, _with_columns(kernel, rows), reset=False, skip_check_array=True)
+    return rows
+
+
+def _with_columns(kernel: Kernel, rows: Any) -> Any:
+    """Return rows as scikit-learn is to count their columns: those of sequences have none."""
+    # It would count the tokens of the first.
+    return np.empty(len(rows), object) if _holds_sequences(kernel, rows) else rows
 
 
 def _narrowed(kernel: Kernel, X: Any) -> Any:
@@ -284,18 +310,20 @@ def _narrowed(kernel: Kernel, X: Any) -> Any:
     names = column_names(X)
     # A kernel that reads nothing, such as a constant, still needs rows to be counted.
     wanted = named_columns(kernel) or set(names)
+    if wanted == set(names):
+        return X
     missing = sorted(wanted.difference(names))
     return select_columns(X, [*(name for name in names if name in wanted), *missing])
 
 
-def _as_seen(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
+def _with_known_columns(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Any:
     """Return a table with the columns that the estimator was fitted to."""
-    seen = getattr(estimator, "feature_names_in_", None)
-    if seen is None:
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
         return X
     if is_table(X):
         refuse_mapping(X)
-        return select_columns(X, seen.tolist())
+        return select_columns(X, names.tolist())
     wanted = sorted(named_columns(kernel))
     if wanted:
         raise ValueError(

@@ -70,7 +70,7 @@ class FourierMap(FeatureMap):
         # In float64: the waves see what rounding does to rows far from zero.
         phases = np.zeros((n_rows(X), cosines))
         for view, W in zip(self.views, self.frequencies, strict=True):
-            phases += _seen(view, X) @ W.T
+            phases += _numbers_behind(view, X) @ W.T
         out = np.empty((len(phases), cosines + sines), dtype)
         out[:, cosines:] = self.amplitudes[:sines] * np.sin(phases[:, :sines])
         out[:, :cosines] = self.amplitudes * np.cos(phases + self.shifts)
@@ -150,7 +150,7 @@ def _shares(terms: Terms, p: int, random: np.random.Generator) -> tuple[Array, N
     return amplitudes, shares
 
 
-def _seen(views: tuple[Kernel, ...], X: Any) -> Any:
+def _numbers_behind(views: tuple[Kernel, ...], X: Any) -> Any:
     for view in views:
         X = view.inputs(X)
     return as_matrix(X).astype(np.float64, copy=False)

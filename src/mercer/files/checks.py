@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.data.columns import n_rows
 from mercer.errors import ModelFileError
-from mercer.estimators.online.landmark_stream import Seen
+from mercer.estimators.online.landmark_stream import Block
 from mercer.estimators.svm.probabilities import CrossFits
 from mercer.features import FourierMap, LandmarkMap
 from mercer.functions import (
@@ -138,12 +138,12 @@ def _calibration(found: Calibration) -> None:
         _check_codes(found.codes, found.weights, len(found.codes))
 
 
-def _seen(seen: Seen) -> None:
-    n = n_rows(seen.rows)
-    codes = seen.targets if seen.targets.dtype.kind in "iu" else np.zeros(n, np.intp)
-    _check_codes(codes, seen.weights, n)
-    if len(seen.targets) != n:
-        raise ModelFileError(f"there are {len(seen.targets)} targets of {n} rows")
+def _block(block: Block) -> None:
+    n = n_rows(block.rows)
+    codes = block.targets if block.targets.dtype.kind in "iu" else np.zeros(n, np.intp)
+    _check_codes(codes, block.weights, n)
+    if len(block.targets) != n:
+        raise ModelFileError(f"there are {len(block.targets)} targets of {n} rows")
 
 
 def _check_codes(codes: Any, weights: Any, classes: int) -> None:
@@ -190,7 +190,7 @@ CHECKS: dict[type[Any], Callable[[Any], None]] = {
     LogisticProblem: _logistic_problem,
     CrossFits: _cross_fits,
     Calibration: _calibration,
-    Seen: _seen,
+    Block: _block,
     Basis: _basis,
     RidgeStream: _ridge_stream,
     LogisticStream: _logistic_stream,

@@ -65,12 +65,12 @@ def with_dates(path: str, scan: Any, form: Form) -> Dated:
     counted = texts.counted(
         {(name, format): columns[name].counts(format) for name, format in tried}
     )
-    seen = {key: _Seen(**found) for key, found in counted.items()}
+    contents = {key: _Contents(**found) for key, found in counted.items()}
     formats, remarks = [], []
     for name in dict(tried):
-        fitting = [f for n, f in tried if n == name and not seen[n, f].others]
+        fitting = [f for n, f in tried if n == name and not contents[n, f].others]
         if name in known and not fitting:
-            others = seen[name, known[name]]
+            others = contents[name, known[name]]
             raise DataFileError(
                 f"{path}: the column {name!r} has {others.other!r} in row {others.row}, and was "
                 f"dates with {_order(known[name])} in the rows that the model was fitted to; write "
@@ -79,7 +79,7 @@ def with_dates(path: str, scan: Any, form: Form) -> Dated:
         if len(fitting) == 1:
             formats.append((name, fitting[0]))
             order = "" if name in known else f"dates with {_order(fitting[0])}"
-            told = seen[name, fitting[0]].remark(order, firsts[name]["first"])
+            told = contents[name, fitting[0]].remark(order, firsts[name]["first"])
             remarks += [f"column {name!r}: {told}"] if told else []
     changes = [columns[name].dates(format).alias(name) for name, format in formats]
     return Dated(scan.with_columns(changes), tuple(remarks), tuple(formats))
@@ -131,7 +131,7 @@ class _Cells:
         return pl.when(self.text.str.contains(f"^{form}$")).then(parsed)
 
     def counts(self, format: str) -> dict[str, Any]:
-        """Return what `_Seen` has, by its names."""
+        """Return what `_Contents` has, by its names."""
         is_other = self.dates(format).is_null() & self.text.is_not_null() & ~is_mark(self.text)
         return {
             **marks_in(self.text),
@@ -142,7 +142,7 @@ class _Cells:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Contents:
     """What the cells of a column are, taken for dates of a format."""
 
     marks: int

@@ -83,20 +83,20 @@ def with_numbers(path: str, scan: Any, form: Form, has_commas: bool) -> Read:
     columns |= proven
     counted |= texts.counted({name: column.counts() for name, column in proven.items()})
     for name, found in counted.items():
-        seen = _Seen(has_commas, **found)
+        contents = _Contents(has_commas, **found)
         is_known = name in form.numbers
-        if is_known and (seen.words or seen.mixture):
+        if is_known and (contents.words or contents.mixture):
             raise DataFileError(
-                f"{path}: the column {name!r} has {seen.word!r} in row {seen.row}, and was numbers "
-                "in the rows that the model was fitted to; mend that cell or leave it empty"
-                if seen.words
-                else f"{path}: the column {name!r} {seen.mixture}; write all numbers alike"
+                f"{path}: the column {name!r} has {contents.word!r} in row {contents.row}, and was "
+                "numbers in the rows that the model was fitted to; mend that cell or leave it empty"
+                if contents.words
+                else f"{path}: the column {name!r} {contents.mixture}; write all numbers alike"
             )
-        are_codes = seen.are_codes and not is_known
-        if (seen.numbers or is_known) and not (seen.words or seen.mixture or are_codes):
+        are_codes = contents.are_codes and not is_known
+        if (contents.numbers or is_known) and not (contents.words or contents.mixture or are_codes):
             changes.append(columns[name].value().alias(name))
-            by_thousands += [name] if seen.thousand else []
-        told = [seen.of_codes()] if are_codes else seen.remarks()
+            by_thousands += [name] if contents.thousand else []
+        told = [contents.of_codes()] if are_codes else contents.remarks()
         remarks += [f"column {name!r}{text}" for text in told]
     return Read(scan.with_columns(changes), tuple(remarks), tuple(by_thousands))
 
@@ -210,7 +210,7 @@ class _Cells:
         return {"numbers": self.value().is_not_null().sum(), "words": self.is_word().sum()}
 
     def counts(self) -> dict[str, Any]:
-        """Return what `_Seen` has, by its names."""
+        """Return what `_Contents` has, by its names."""
         import polars as pl
 
         is_number = self.value().is_not_null()
@@ -244,7 +244,7 @@ class _Cells:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Contents:
     """What the cells of a column are: how many, and the first of each kind."""
 
     # Whether decimals follow a comma.

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from mercer import estimators, functions, selection, solvers
 from mercer.data.ranges import Levels, Ranges
-from mercer.estimators.online.landmark_stream import LandmarkStream, Seen
+from mercer.estimators.online.landmark_stream import Block, LandmarkStream
 from mercer.estimators.svm.probabilities import CrossFits
 from mercer.features import ExplicitMap, FourierMap, LandmarkMap
 from mercer.files.form import Form
@@ -57,7 +57,7 @@ PARTS = (
     NormalSums,
     Levels,
     Ranges,
-    Seen,
+    Block,
     Settings,
     Tally,
     solvers.Approximation,

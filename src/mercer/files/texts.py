@@ -106,10 +106,10 @@ def with_missing(scan: Any, form: Form) -> Trimmed:
     counted = texts.counted({name: _marks_of(texts.bare(name)) for name in texts.names})
     changes, remarks, kept = [], [], []
     for name, found in counted.items():
-        seen = _Marks(**found)
-        categories = known.get(name, seen.categories)
+        marks = _Marks(**found)
+        categories = known.get(name, marks.categories)
         changes.append(_without(texts.bare(name), categories).alias(name))
-        remarks += [f"column {name!r}: {text}" for text in seen.remarks(categories)]
+        remarks += [f"column {name!r}: {text}" for text in marks.remarks(categories)]
         kept.append((name, categories))
     return Trimmed(scan.with_columns(changes), tuple(remarks), tuple(kept))
 

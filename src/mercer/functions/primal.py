@@ -13,7 +13,7 @@ from mercer.data.blocks import row_blocks
 from mercer.data.columns import n_rows, take_rows
 from mercer.functions.dual import DualFunction
 from mercer.functions.function import Array, Function
-from mercer.gram import features_at, paying_weights
+from mercer.gram import features_at, sparse_weights
 from mercer.kernels import Kernel
 
 
@@ -70,7 +70,7 @@ def in_features(dual: DualFunction, memory: Any = None) -> Function:
     """
     if len(dual.coefficients) == 0 or dual.kernel.feature_map is None:
         return dual
-    found = paying_weights(dual.kernel, dual.rows, dual.by_target, memory)
+    found = sparse_weights(dual.kernel, dual.rows, dual.by_target, memory)
     return dual if found is None else PrimalFunction(dual.kernel, *found, dual.intercept, dual)
 
 

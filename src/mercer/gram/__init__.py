@@ -7,8 +7,8 @@ from mercer.gram.features import (
     features_at,
     features_of,
     open_features_of,
-    paying_weights,
     sparse_entries,
+    sparse_weights,
 )
 from mercer.gram.gram import Gram
 from mercer.gram.held import (
@@ -56,9 +56,9 @@ __all__ = [
     "kept_gram_of",
     "landmark_gram",
     "open_features_of",
-    "paying_weights",
     "repair_of",
     "sparse_entries",
+    "sparse_weights",
     "unheld_gram_of",
     "with_copy",
 ]

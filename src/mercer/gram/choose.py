@@ -43,19 +43,20 @@ def unheld_gram_of(kernel: Any, X: Any, memory: Any = None) -> Gram:
     first parameters are those of `gram_of`.
     """
     k = kernel if isinstance(kernel, Kernel) else as_kernel(kernel)
-    seen, X = (X, X.X) if isinstance(X, Rows) else (X, X)
+    rows = Rows.of(X)
+    X = rows.X
     if isinstance(k, Precomputed):
         return PrecomputedGram(X, memory)
     if k.is_precomputed:
         return FormulaOfPrecomputed(k, X, memory)
-    k = k.resolved(seen)
+    k = k.resolved(rows)
     # Of several columns a kernel reads one only if it is made of others, such as one `on` a column.
     is_wide = isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] > 1
     # A chain compares rows once, by one column. Its rows are sorted, which takes all of them; those
     # of a stream come in blocks.
     is_one = len(k.program.inputs) == 1 and not (is_wide and not k.parts)
     chain = chain_of(k, X, memory) if is_one and not isinstance(X, Stream) else None
-    return StreamedGram(k, seen, memory) if chain is None else chain
+    return StreamedGram(k, rows, memory) if chain is None else chain
 
 
 def kept_gram_of(kernel: Kernel, X: Any, memory: Any = None) -> Gram:
@@ -63,8 +64,8 @@ def kept_gram_of(kernel: Kernel, X: Any, memory: Any = None) -> Gram:
 
     Entries that take long, and those of few rows, are held where they fit, others not.
     """
-    seen = Rows.of(X)
+    rows = Rows.of(X)
     # Rows whose entries are computed at once: to ask for some of them takes longer.
     few = 256
-    is_held = seen.n <= few or not kernel.is_quick
-    return (gram_of if is_held else unheld_gram_of)(kernel, seen, memory)
+    is_held = rows.n <= few or not kernel.is_quick
+    return (gram_of if is_held else unheld_gram_of)(kernel, rows, memory)

@@ -144,7 +144,7 @@ def features_at(kernel: Kernel, X: Any, columns: NDArray[np.int64] | None = None
     return narrowed(F, columns) if sp.issparse(F) else F[:, columns]
 
 
-def paying_weights(
+def sparse_weights(
     kernel: Kernel, X: Any, a: Array, memory: Any = None
 ) -> tuple[NDArray[np.int64], Array] | None:
     """Return the weights theta of f(x) = sum_i a_i k(x_i, x) = theta'phi(x), and their columns.

@@ -44,21 +44,21 @@ class StreamedGram(Gram):
         memory: Any = None,
     ) -> None:
         # The rows behind the kernel's views, which a product need not work out again.
-        self.seen = Rows.of(X)
+        self.data = Rows.of(X)
         if memory is not None:
             self.memory = memory_limit(memory)
-        self.kernel = kernel if kernel.is_resolved else kernel.resolved(self.seen)
-        self.seen.check_together(self.kernel.program)
-        self.X = self.seen.X
+        self.kernel = kernel if kernel.is_resolved else kernel.resolved(self.data)
+        self.data.check_together(self.kernel.program)
+        self.X = self.data.X
 
     @cached_property
     def shape(self) -> tuple[int, int]:
-        return self.seen.n, self.seen.n
+        return self.data.n, self.data.n
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
         # Only the rows behind the kernel's own views tell whether all of them are float32.
-        return bind(self.kernel.program, self.seen).dtype
+        return bind(self.kernel.program, self.data).dtype
 
     @property
     def has_own_threads(self) -> bool:
@@ -110,25 +110,25 @@ class StreamedGram(Gram):
         )
 
     def product(self, V: Array) -> Array:
-        return apply(self.kernel.program, self.seen, None, V)
+        return apply(self.kernel.program, self.data, None, V)
 
     def partial_product(self, rows: Index | None, columns: Index, V: Array) -> Array:
-        down = self.seen if rows is None else self._seen_at(rows)
-        across = None if rows is columns else self._seen_at(columns)
+        down = self.data if rows is None else self._part_at(rows)
+        across = None if rows is columns else self._part_at(columns)
         return apply(self.kernel.program, down, across, V)
 
     def diagonal(self) -> Array:
-        return diagonal(self.kernel.program, self.seen).astype(self.dtype, copy=False)
+        return diagonal(self.kernel.program, self.data).astype(self.dtype, copy=False)
 
     def rows(self, index: Index) -> Array:
-        return evaluate(self.kernel.program, self._seen_at(index), self.seen)
+        return evaluate(self.kernel.program, self._part_at(index), self.data)
 
-    def _seen_at(self, index: Index) -> Rows:
-        return self.seen.part(index if isinstance(index, slice) else positions(index, len(self)))
+    def _part_at(self, index: Index) -> Rows:
+        return self.data.part(index if isinstance(index, slice) else positions(index, len(self)))
 
     def between(self, rows: Index, columns: Index) -> Array:
-        across = None if rows is columns else self._seen_at(columns)
-        return evaluate(self.kernel.program, self._seen_at(rows), across)
+        across = None if rows is columns else self._part_at(columns)
+        return evaluate(self.kernel.program, self._part_at(rows), across)
 
     def taken(self, index: Index) -> Any:
         """Return some of the rows `X`."""
@@ -143,21 +143,21 @@ class StreamedGram(Gram):
         for rows in row_blocks(self.shape):
             shape = (rows.stop - rows.start, rows.stop)
             block = room[: shape[0] * shape[1]].reshape(shape)
-            some, before = self._seen_at(rows), self._seen_at(slice(0, rows.stop))
+            some, before = self._part_at(rows), self._part_at(slice(0, rows.stop))
             out[rows, : rows.stop] = evaluate(self.kernel.program, some, before, block)
         return out
 
     def entries_at(self, X: Any) -> Array:
-        return evaluate(self.kernel.program, X, self.seen).T
+        return evaluate(self.kernel.program, X, self.data).T
 
     def fresh(self) -> Array:
-        if not self.has_room(8 * self.seen.n**2):
+        if not self.has_room(8 * self.data.n**2):
             self.check_room(np.float64)
         # They are computed anew whenever they are asked for.
-        return np.asarray(evaluate(self.kernel.program, self.seen), np.float64)
+        return np.asarray(evaluate(self.kernel.program, self.data), np.float64)
 
     def dense(self) -> Array:
-        if not self.has_room(8 * self.seen.n**2):
+        if not self.has_room(8 * self.data.n**2):
             # In float32 they take half of that.
             self.check_room(self.dtype)
-        return evaluate(self.kernel.program, self.seen)
+        return evaluate(self.kernel.program, self.data)

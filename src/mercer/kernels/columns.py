@@ -11,12 +11,14 @@ import numpy as np
 
 from mercer.data.blocks import narrow_blocks
 from mercer.data.categories import AsCategories, is_missing
-from mercer.data.checks import LOOKED_AT, as_matrix, refuse_mapping
+from mercer.data.checks import LOOKED_AT, refuse_mapping
 from mercer.data.columns import column_names, column_values, is_matrix, is_table, select_columns
 from mercer.data.kinds import DATES_AS_TEXT, READ, Kind, are_iso_dates, column_kinds
 from mercer.kernels.kernel import After, Columns, Kernel, ScaledBy
 from mercer.kernels.maps import REFUSE, InputMap
 from mercer.kernels.params import KEPT, Parametric
+from mercer.tiles import Rows
+from mercer.tiles.tile import Transform
 
 V = TypeVar("V")
 Others = TypeVarTuple("Others")
@@ -99,27 +101,27 @@ def columns_of(kernel: Kernel, domain: str) -> frozenset[str]:
     return frozenset(name for part in kernel.parts for name in columns_of(part, domain))
 
 
-def check_cells(kernel: Kernel, X: Any) -> None:
+def check_cells(kernel: Kernel, rows: Rows) -> None:
     """Refuse cells of a table that a kernel cannot read in the columns it names, by their row."""
     try:
         # What maps make of all rows at once would take several times the memory of these.
-        for _, rows in narrow_blocks(X):
-            _check_named(kernel, rows)
+        for _, some in narrow_blocks(rows.X):
+            _check_named(kernel, rows if some is rows.X else Rows(some, rows.name))
     except ValueError:
         # All rows decide, and tell the number of a row among them.
-        _check_named(kernel, X)
+        _check_named(kernel, rows)
 
 
-def _check_named(kernel: Kernel, X: Any) -> None:
+def _check_named(kernel: Kernel, rows: Rows) -> None:
     """Refuse cells in the columns that the parts of a kernel name."""
     if isinstance(kernel, Columns):
-        _check_rows(kernel.kernel, select_columns(X, kernel.columns))
+        _check_rows(kernel.kernel, rows.behind(kernel.view))
     elif not isinstance(kernel, After):
         for part in kernel.parts:
-            _check_named(part, X)
+            _check_named(part, rows)
 
 
-def _check_rows(kernel: Kernel, rows: Any) -> None:
+def _check_rows(kernel: Kernel, rows: Rows) -> None:
     """Refuse cells that a kernel cannot read, of the columns it is put on."""
     if isinstance(kernel, After):
         if isinstance(kernel.g, InputMap):
@@ -130,9 +132,9 @@ def _check_rows(kernel: Kernel, rows: Any) -> None:
         for part in kernel.parts:
             _check_rows(part, rows)
     elif kernel.domain == "numbers":
-        as_matrix(rows)
+        rows.matrix(())
     elif kernel.domain == "categories":
-        AsCategories(vars(kernel)["missing"])(rows)
+        rows.after(Transform(AsCategories(vars(kernel)["missing"])))
 
 
 def unread(kernel: Kernel, kinds: Mapping[Any, Kind]) -> list[Any]:
@@ -243,6 +245,9 @@ def placed_on_columns(k: Kernel, X: Any) -> tuple[Kernel, list[tuple[Any, str]]]
     if not is_table(X) or k.is_precomputed:
         return k, []
     refuse_mapping(X)
+    if not _whole_row_parts(k):
+        # It names all the columns that it reads.
+        return k, []
     kinds: dict[Any, Kind] = {**column_kinds(X)}
     if not all(isinstance(name, str) for name in kinds):
         # Columns called by numbers are meant by their positions.

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
 from mercer.data.layout import narrowed, used_columns
-from mercer.data.stream import Stream
 from mercer.kernels.features import FormulaMap, feature_map_of
 from mercer.kernels.heuristics import RULES, resolve
 from mercer.kernels.maps import InputMap
@@ -21,7 +20,7 @@ from mercer.kernels.monomials import MOST_FEATURES
 from mercer.kernels.params import Parametric
 from mercer.tiles import Expression, Program, Rows, Tile, compiled, diagonal, evaluate
 from mercer.tiles.rows import comparable_leaf
-from mercer.tiles.tile import Leaf
+from mercer.tiles.tile import Leaf, View
 
 Array = NDArray[Any]
 Rule = str | None
@@ -173,9 +172,14 @@ class Formula(Parametric, ABC):
             return frozenset().union(*(part.row_domains for part in self.parts))
         return frozenset({self.domain} - {"anything"})
 
+    @property
+    def view(self) -> View:
+        """What its parts see of the rows, step by step."""
+        return ()
+
     def inputs(self, X: Any) -> Any:
         """Return what the parts of this formula see of the rows `X`."""
-        return X
+        return Rows(X, "X").behind(self.view).X if self.view else X
 
     @functools.cached_property
     def is_resolved(self) -> bool:
@@ -203,21 +207,18 @@ class Formula(Parametric, ABC):
         """
         if self.is_resolved:
             return self
+        rows = Rows.of(X)
         changes: dict[str, Any] = {
-            name: resolve(getattr(self, name), name, X, self.metric, weights)
+            name: resolve(getattr(self, name), name, rows, self.metric, weights)
             for name in self._ruled
         }
-        seen = X
-        if self.parts:
-            rows = X.X if isinstance(X, Rows) else X
-            inner = rows.mapped(self.inputs) if isinstance(rows, Stream) else self.inputs(rows)
-            seen = X if inner is rows else inner
+        inner = rows.behind(self.view) if self.parts else rows
         for f in fields(self):
             value = getattr(self, f.name)
             if isinstance(value, Formula):
-                changes[f.name] = value.resolved(seen, weights)
+                changes[f.name] = value.resolved(inner, weights)
             elif isinstance(value, tuple) and any(isinstance(v, Formula) for v in value):
-                changes[f.name] = tuple(v.resolved(seen, weights) for v in value)
+                changes[f.name] = tuple(v.resolved(inner, weights) for v in value)
         kind: Any = type(self)
         if kind.__post_init__ is not Formula.__post_init__:
             return replace(self, **changes)
@@ -233,8 +234,13 @@ class Formula(Parametric, ABC):
         and read for features once, however often it is fitted. What users put into a kernel,
         functions or rows, would live on with it: such a kernel is returned as it is.
         """
-        found: Self = _known(self) if _count(self) <= MOST_NUMBERS else self
+        found: Self = _known(self) if self._is_plain else self
         return found
+
+    @functools.cached_property
+    def _is_plain(self) -> bool:
+        """Whether it holds numbers and names alone, and not too many."""
+        return _count(self) <= MOST_NUMBERS
 
     @functools.cached_property
     def _ruled(self) -> list[str]:

@@ -20,16 +20,15 @@ RULES = ("median", "columns", "variance")
 
 
 def resolve(
-    rule: str, parameter: str, X: Any, metric: str, weights: NDArray[Any] | None = None
+    rule: str, parameter: str, rows: Rows, metric: str, weights: NDArray[Any] | None = None
 ) -> float:
-    """Return the number that a rule stands for on the rows `X`.
+    """Return the number that a rule stands for on some rows.
 
     ``"median"`` is the median distance between rows. The others are gammas of scikit-learn,
     expressed in this parameter: ``"columns"`` is 1 / number of columns, which it calls "auto";
     ``"variance"`` is 1 / (number of columns times the variance of all entries), its "scale", in
     which a whole weight counts as that many equal rows.
     """
-    rows = Rows.of(X)
     matrix = rows.X.mapped(as_matrix) if isinstance(rows.X, Stream) else rows.matrix(())
     if rule == "median":
         return median_distance(matrix, metric)

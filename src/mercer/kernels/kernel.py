@@ -9,8 +9,6 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import NDArray
 
-from mercer.data.columns import select_columns
-from mercer.data.kinds import numbers_of
 from mercer.kernels import domains
 from mercer.kernels.formula import Formula, Rule
 from mercer.kernels.language import printing
@@ -20,6 +18,7 @@ from mercer.kernels.operators import NoDifferences, is_number, may_answer, refus
 from mercer.kernels.validity.proof import Proof, Validity
 from mercer.kernels.validity.search import check_validity
 from mercer.tiles import Expression, Rows, Tile
+from mercer.tiles.tile import Select, Transform, View
 
 
 @dataclass(frozen=True)
@@ -322,12 +321,13 @@ class After(Kernel):
     g: Callable[[Any], Any] = domains.function()
 
     def lower(self, t: Tile) -> Expression:
-        # A map of ours reads rows of any form, and its own fit needs them as they are.
-        seen = t if isinstance(self.g, InputMap) else t.after(Received())
-        return self.kernel.lower(seen.after(self.g))
+        return self.kernel.lower(t.behind(self.view))
 
-    def inputs(self, X: Any) -> Any:
-        return self.g(X if isinstance(self.g, InputMap) else numbers_of(X))
+    @property
+    def view(self) -> View:
+        # A map of ours reads rows of any form, and its own fit needs them as they are.
+        received = () if isinstance(self.g, InputMap) else (Transform(Received()),)
+        return (*received, Transform(self.g))
 
     # No cached_property: Python 3.11 has a lock for each, which threads take in either order here.
     @property
@@ -341,8 +341,8 @@ class After(Kernel):
 
     def resolved(self, X: Any, weights: NDArray[Any] | None = None) -> Self:
         if isinstance(self.g, InputMap) and not self.g.is_resolved:
-            rows = X.X if isinstance(X, Rows) else X
-            return replace(self, g=self.g.resolved(rows, weights)).resolved(X, weights)
+            rows = Rows.of(X)
+            return replace(self, g=self.g.resolved(rows, weights)).resolved(rows, weights)
         return super().resolved(X, weights)
 
     def suspects(self) -> list[dict[str | int, float]]:
@@ -369,10 +369,11 @@ class Columns(Kernel):
         object.__setattr__(self, "columns", domains.check_columns(self.columns))
 
     def lower(self, t: Tile) -> Expression:
-        return self.kernel.lower(t.on(self.columns))
+        return self.kernel.lower(t.behind(self.view))
 
-    def inputs(self, X: Any) -> Any:
-        return select_columns(X, self.columns)
+    @property
+    def view(self) -> View:
+        return (Select(self.columns),)
 
     def suspects(self) -> list[dict[str | int, float]]:
         outer: dict[str | int, str | int] = dict(enumerate(self.columns))

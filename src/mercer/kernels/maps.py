@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.categories import is_missing
-from mercer.data.checks import as_matrix, as_matrix_with_gaps
+from mercer.data.checks import Matrix, check_finite, check_not_infinite
 from mercer.data.kinds import numbers_of
 from mercer.data.memory import gigabytes, memory_limit
 from mercer.data.moments import moments_of, sparse_moments
@@ -22,6 +22,7 @@ from mercer.errors import MemoryLimitError
 from mercer.kernels import domains
 from mercer.kernels.language import printing
 from mercer.kernels.params import Parametric
+from mercer.tiles import Rows
 
 Array = NDArray[Any]
 
@@ -65,7 +66,10 @@ class InputMap(Parametric, ABC):
 
     @abstractmethod
     def resolved(self, X: Any, weights: Array | None = None) -> Self:
-        """Return the map with parameters from weighted rows `X`, itself if they are known."""
+        """Return the map with parameters from weighted rows `X`, itself if they are known.
+
+        They may be `Rows`, of which what is known is not read again.
+        """
 
     @abstractmethod
     def __call__(self, X: Any) -> Any:
@@ -74,9 +78,9 @@ class InputMap(Parametric, ABC):
     def __str__(self) -> str:
         return printing.call(self)
 
-    def check(self, X: Any) -> None:
+    def check(self, rows: Rows) -> None:
         """Refuse rows with a cell that it cannot map."""
-        self.resolved(X)(X)
+        self.resolved(rows.X)(rows.X)
 
     def without_rules(self) -> InputMap:
         """Return a map to rows of the same form that needs no data."""
@@ -84,8 +88,39 @@ class InputMap(Parametric, ABC):
 
 
 @dataclass(frozen=True)
-class AsNumbers(InputMap):
+class NumberMap(InputMap):
+    """A map of rows of numbers, of which the columns of a table are read once."""
+
+    @property
+    def takes_gaps(self) -> bool:
+        """Whether a missing number is no error."""
+        return False
+
+    @abstractmethod
+    def mapped(self, rows: Rows) -> Any:
+        """Return the rows, mapped."""
+
+    def __call__(self, X: Any) -> Any:
+        return self.mapped(Rows(X, "X"))
+
+    def check(self, rows: Rows) -> None:
+        self.mapped(rows) if self.is_resolved else self._numbers(rows)
+
+    def _numbers(self, rows: Rows) -> Matrix:
+        """Return rows as a matrix, with NaN where a number is missing if that is no error."""
+        matrix, titles = rows.floats
+        check = check_not_infinite if self.takes_gaps else check_finite
+        check(matrix, rows.name, titles)
+        return matrix
+
+
+@dataclass(frozen=True)
+class AsNumbers(NumberMap):
     """The rows themselves, as a matrix of numbers, with 0 for missing ones."""
+
+    @property
+    def takes_gaps(self) -> bool:
+        return True
 
     @property
     def is_resolved(self) -> bool:
@@ -94,18 +129,18 @@ class AsNumbers(InputMap):
     def resolved(self, X: Any, weights: Array | None = None) -> Self:
         return self
 
-    def __call__(self, X: Any) -> Any:
-        matrix = as_matrix_with_gaps(X)
+    def mapped(self, rows: Rows) -> Any:
+        matrix = self._numbers(rows)
         return matrix if sp.issparse(matrix) else np.where(np.isnan(matrix), 0.0, matrix)
 
     def pullback(self, X: Any, V: Array) -> Array:
         """Return J(x)'v: v, and zero by what is missing."""
-        matrix = as_matrix_with_gaps(X)
+        matrix = self._numbers(Rows(X, "X"))
         return V if sp.issparse(matrix) else np.where(np.isnan(matrix)[:, :, None], 0.0, V)
 
 
 @dataclass(frozen=True)
-class Project(InputMap):
+class Project(NumberMap):
     """A linear map of the rows: x -> R x.
 
     The squared distance behind it is (x - z)'M (x - z) with the metric M = R'R.
@@ -136,8 +171,8 @@ class Project(InputMap):
     def resolved(self, X: Any, weights: Array | None = None) -> Self:
         return self
 
-    def __call__(self, X: Any) -> Array:
-        matrix, R = as_matrix(X), np.array(self.R)
+    def mapped(self, rows: Rows) -> Array:
+        matrix, R = self._numbers(rows), np.array(self.R)
         if matrix.shape[1] != R.shape[1]:
             raise ValueError(
                 f"Project: R has {R.shape[1]} columns but the rows have {matrix.shape[1]}; they "
@@ -200,7 +235,7 @@ class FillMissing(InputMap):
 
 
 @dataclass(frozen=True)
-class Standardize(InputMap):
+class Standardize(NumberMap):
     """Every column in units of its own spread: x_j -> (x_j - mean_j) / scale_j.
 
     Without numbers it takes them from the rows that the kernel is fitted to: the mean and the
@@ -259,6 +294,10 @@ class Standardize(InputMap):
                 f"got {self.indicators!r}"
             )
 
+    @property
+    def takes_gaps(self) -> bool:
+        return self.missing == MEAN
+
     @cached_property
     def is_resolved(self) -> bool:
         return len(self.mean) > 0 and (self.missing == REFUSE or self.indicators is not None)
@@ -276,11 +315,14 @@ class Standardize(InputMap):
     def resolved(self, X: Any, weights: Array | None = None) -> Self:
         if self.is_resolved:
             return self
-        if self._stays_sparse(X):
-            mean, scale = sparse_moments(as_matrix(X), weights)
+        rows = Rows.of(X)
+        if self._stays_sparse(rows.X):
+            mean, scale = sparse_moments(self._numbers(rows), weights)
             return replace(self, mean=tuple(mean.tolist()), scale=tuple(scale.tolist()))
-        rows = X.mapped(self._doubles) if isinstance(X, Stream) else self._doubles(X)
-        found = moments_of(rows, weights)
+        is_stream = isinstance(rows.X, Stream)
+        found = moments_of(
+            rows.X.mapped(self._doubles) if is_stream else self._doubles(rows), weights
+        )
         mean, scale = found.scales()
         changes: dict[str, Any] = {}
         if not self.mean:
@@ -289,22 +331,14 @@ class Standardize(InputMap):
             changes["indicators"] = tuple(np.flatnonzero(found.has_gaps).tolist())
         return replace(self, **changes)
 
-    def check(self, X: Any) -> None:
-        if self.is_resolved:
-            self(X)
-        elif self.missing == REFUSE:
-            as_matrix(X)
-        else:
-            as_matrix_with_gaps(X)
-
     def without_rules(self) -> InputMap:
         return self if self.is_resolved else AsNumbers()
 
-    def __call__(self, X: Any) -> Any:
+    def mapped(self, rows: Rows) -> Any:
         if not self.is_resolved:
             raise ValueError("standardize() has no numbers yet; resolve it on rows: k.resolved(X)")
-        is_sparse = self._stays_sparse(X)
-        matrix = as_matrix(X) if is_sparse else self._dense(X)
+        is_sparse = self._stays_sparse(rows.X)
+        matrix = self._numbers(rows) if is_sparse else self._dense(rows)
         if matrix.shape[1] != len(self.mean):
             raise ValueError(
                 f"Standardize was fitted to {len(self.mean)} columns, got {matrix.shape[1]}; "
@@ -313,20 +347,20 @@ class Standardize(InputMap):
         if is_sparse:
             return sp.csr_array(matrix @ sp.diags_array(1.0 / np.array(self.scale)))
         centre = np.array(self.mean) if self.with_mean else 0.0
-        rows = (matrix - centre) / np.array(self.scale)
+        found = (matrix - centre) / np.array(self.scale)
         if self.missing == MEAN:
             is_gap = np.isnan(matrix)
-            rows[is_gap] = (
+            found[is_gap] = (
                 0.0 if self.with_mean else (np.array(self.mean) / self.scale)[np.nonzero(is_gap)[1]]
             )
-            rows = np.column_stack([rows, is_gap[:, list(self.indicators or ())]])
-        return np.asarray(rows, dtype=matrix.dtype)
+            found = np.column_stack([found, is_gap[:, list(self.indicators or ())]])
+        return np.asarray(found, dtype=matrix.dtype)
 
     def pullback(self, X: Any, V: Array) -> Array:
         """Return J(x)'v: v_j / scale_j, and zero by what is missing."""
         slopes = V[:, : len(self.scale)] / np.array(self.scale)[:, None]
         if self.missing == MEAN:
-            slopes[np.isnan(self._dense(X))] = 0.0
+            slopes[np.isnan(self._dense(Rows(X, "X")))] = 0.0
         return np.asarray(slopes)
 
     def as_latex(self, x: str) -> str:
@@ -340,10 +374,10 @@ class Standardize(InputMap):
         return sp.issparse(X) and not self.with_mean and self.missing == REFUSE
 
     def _doubles(self, X: Any) -> Array:
-        return self._dense(X).astype(np.float64, copy=False)
+        return self._dense(Rows.of(X)).astype(np.float64, copy=False)
 
-    def _dense(self, X: Any) -> Array:
-        matrix = as_matrix(X) if self.missing == REFUSE else as_matrix_with_gaps(X)
+    def _dense(self, rows: Rows) -> Array:
+        matrix = self._numbers(rows)
         if not sp.issparse(matrix):
             return np.asarray(matrix)
         needed, limit = matrix.shape[0] * matrix.shape[1] * matrix.dtype.itemsize, memory_limit()

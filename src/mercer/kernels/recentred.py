@@ -149,14 +149,14 @@ def recentred(kernel: Kernel, X: Any) -> Kernel:
     X = some_rows(X)
     if not kernel.keeps_sums:
         return Recentred(kernel, *_middle(kernel, X))
-    seen = kernel.inputs(X)
+    inner = kernel.inputs(X)
     changes: dict[str, Any] = {}
     for f in fields(kernel):
         value = getattr(kernel, f.name)
         if isinstance(value, Kernel):
-            changes[f.name] = recentred(value, seen)
+            changes[f.name] = recentred(value, inner)
         elif isinstance(value, tuple) and any(isinstance(v, Kernel) for v in value):
-            changes[f.name] = tuple(recentred(v, seen) for v in value)
+            changes[f.name] = tuple(recentred(v, inner) for v in value)
     return kernel.with_params(**changes)
 
 

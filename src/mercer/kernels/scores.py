@@ -11,17 +11,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from mercer.data.checks import as_matrix
 from mercer.data.stream import Stream
 from mercer.kernels import domains
 from mercer.kernels.language import printing
-from mercer.kernels.maps import AsNumbers, InputMap
+from mercer.kernels.maps import AsNumbers, InputMap, NumberMap
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class NormalScores(InputMap):
+class NormalScores(NumberMap):
     """Every column by the ranks of its values: x_j -> Phi^-1(F_j(x_j)) with their distribution F_j.
 
     Skewed columns and outliers become normal, and what a monotone function of a column says is said
@@ -66,11 +66,12 @@ class NormalScores(InputMap):
     def resolved(self, X: Any, weights: Array | None = None) -> Self:
         if self.is_resolved:
             return self
-        if isinstance(X, Stream):
+        rows = Rows.of(X)
+        if isinstance(rows.X, Stream):
             # Quantiles need rows side by side, and some of them tell them to two digits.
-            weights = None if weights is None else weights[X.sample_index]
-            X = X.sample
-        matrix = _dense(X)
+            weights = None if weights is None else weights[rows.X.sample_index]
+            rows = Rows(rows.X.sample, "X")
+        matrix = self._dense(rows)
         if not matrix.size:
             return self
         n = min(self.most_knots, len(matrix))
@@ -82,14 +83,14 @@ class NormalScores(InputMap):
     def without_rules(self) -> InputMap:
         return self if self.is_resolved else AsNumbers()
 
-    def __call__(self, X: Any) -> Array:
-        matrix = self._checked(X)
+    def mapped(self, rows: Rows) -> Array:
+        matrix = self._checked(rows)
         found = [np.interp(x, *_line(k)) for x, k in zip(matrix.T, self.knots, strict=True)]
         return np.column_stack(found).astype(matrix.dtype, copy=False)
 
     def pullback(self, X: Any, V: Array) -> Array:
         """Return J(x)'v: v_j times the slope of the line on which x_j is."""
-        matrix = self._checked(X)
+        matrix = self._checked(Rows(X, "X"))
         slopes = [_slopes(x, *_line(k)) for x, k in zip(matrix.T, self.knots, strict=True)]
         return np.asarray(V * np.column_stack(slopes)[:, :, None])
 
@@ -100,16 +101,20 @@ class NormalScores(InputMap):
     def __str__(self) -> str:
         return printing.changed(self)
 
-    def _checked(self, X: Any) -> Array:
+    def _checked(self, rows: Rows) -> Array:
         if not self.is_resolved:
             raise ValueError("normal_scores() has no knots yet; resolve it on rows: k.resolved(X)")
-        matrix = _dense(X)
+        matrix = self._dense(rows)
         if matrix.shape[1] != len(self.knots):
             raise ValueError(
                 f"NormalScores was fitted to {len(self.knots)} columns, got {matrix.shape[1]}; "
                 "both must have the same columns"
             )
         return matrix
+
+    def _dense(self, rows: Rows) -> Array:
+        matrix = self._numbers(rows)
+        return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix)
 
 
 def weighted_quantiles(values: Array, weights: Array, levels: Array) -> Array:
@@ -119,11 +124,6 @@ def weighted_quantiles(values: Array, weights: Array, levels: Array) -> Array:
     ends = np.cumsum(weights[order])
     places = (ends - 0.5 * weights[order]) / ends[-1]
     return np.asarray(np.interp(levels, places, values[order]))
-
-
-def _dense(X: Any) -> Array:
-    matrix = as_matrix(X)
-    return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix)
 
 
 def score_lines(scores: NormalScores) -> list[tuple[Array, Array]]:

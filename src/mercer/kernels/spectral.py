@@ -55,7 +55,7 @@ class Stationary(Kernel):
 
 
 @dataclass(frozen=True)
-class Seen:
+class Atom:
     """A stationary kernel and what it sees of a row.
 
     Parameters
@@ -73,7 +73,7 @@ class Seen:
     columns: int
 
 
-def spectral_terms(kernel: Kernel, rows: Any) -> tuple[list[Seen], Terms]:
+def spectral_terms(kernel: Kernel, rows: Any) -> tuple[list[Atom], Terms]:
     """Return a kernel as a polynomial in stationary ones that are 1 at x = z.
 
     Sums, products, powers and factors of stationary kernels are such polynomials, of any columns
@@ -106,7 +106,7 @@ class _Reader:
 
     def __init__(self, whole: Kernel) -> None:
         self.whole = whole
-        self.atoms: dict[Seen, int] = {}
+        self.atoms: dict[Atom, int] = {}
 
     def read(self, k: Kernel, rows: Any, views: tuple[Kernel, ...]) -> Terms:
         match k:
@@ -141,5 +141,5 @@ class _Reader:
 
     def _atom(self, k: Stationary, columns: int, views: tuple[Kernel, ...]) -> Terms:
         variance = float(k.diagonal(np.zeros((1, columns)))[0])
-        number = self.atoms.setdefault(Seen(k, views, columns), len(self.atoms))
+        number = self.atoms.setdefault(Atom(k, views, columns), len(self.atoms))
         return {((number, 1),): variance}

@@ -137,7 +137,8 @@ def learn(
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     start = kernel_for(kernel, X)
-    X, targets = _checked(start, X, y)
+    checked, targets = _checked(start, X, y)
+    X = checked.X
     weights = checked_weights(sample_weight, len(targets))
     seed = checked_seed(random_state) or 0
     sample, held_out = rows_to_learn_from(weights, rows, seed), np.empty(0, np.intp)
@@ -153,7 +154,7 @@ def learn(
     most_rounds = 5
     if method != "gradient":
         most = 0 if is_flat else min(max_iter, most_rounds) + 1
-        return _by_gradients(start.resolved(X, weights), seen, problem, method, most, run)
+        return _by_gradients(start.resolved(checked, weights), seen, problem, method, most, run)
     search = _Search(CRITERIA[criterion], Variables.of(wide, seen), seen, problem, alpha)
     # A step takes about as long as one of the fits that rows held out are predicted by.
     share_of_steps = 0.75
@@ -190,16 +191,16 @@ def _by_gradients(
     return Learned(best.kernel, best.alpha, best.value, "loo", tuple(steps), n, ended_by)
 
 
-def _checked(kernel: Kernel, X: Any, y: Any) -> tuple[Any, Array]:
+def _checked(kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Array]:
     """Return checked rows, and targets of shape (n, targets); classes as 1 and -1."""
     model = KernelRidge(kernel)
     labels = np.asarray(y)
     if labels.ndim == 1 and (labels.dtype.kind in "bUS" or _are_texts(labels)):
-        X, codes, classes = checked_classification(model, kernel, X, labels)
-        return X, one_against_rest(codes, len(classes))
-    X, targets = checked_training(model, kernel, X, y)
+        rows, codes, classes = checked_classification(model, kernel, X, labels)
+        return rows, one_against_rest(codes, len(classes))
+    rows, targets = checked_training(model, kernel, X, y)
     # Whatever the targets are counted in, the kernel and alpha are the same.
-    return X, targets.reshape(len(targets), -1) / usual_unit(float(np.abs(targets).max()))
+    return rows, targets.reshape(len(targets), -1) / usual_unit(float(np.abs(targets).max()))
 
 
 def _are_texts(labels: NDArray[Any]) -> bool:

@@ -101,14 +101,14 @@ def best_step(
     """
     last = len(models) - 1
     between = sorted({1 << i for i in range(last.bit_length())} - {last})
-    tried, seen = dict[int, Array | None](), Rows.checked(learned[0])
+    tried, training = dict[int, Array | None](), (Rows.checked(learned[0]), *learned[1:])
     with run.guarded(), run.limited():
         for place in (0, last, *between):
             if run.is_over() and place in between:
                 break
             kernel, alpha = models[place]
             model = KernelRidge(kernel, alpha, solver="cholesky", memory=memory)
-            tried[place] = _errors(model, seen, learned, held_out)
+            tried[place] = _errors(model, training, held_out)
     errors = {place: found for place, found in tried.items() if found is not None}
     if last not in tried or not errors:
         return last
@@ -121,8 +121,7 @@ def best_step(
 
 def _errors(
     model: KernelRidge,
-    seen: Rows,
-    learned: tuple[Any, Array, Array],
+    training: tuple[Rows, Array, Array],
     held_out: tuple[Any, Array, Array],
 ) -> Array | None:
     """Return the squared error at every row held out, or None where a system is singular.
@@ -131,7 +130,7 @@ def _errors(
     """
     others, targets, weights = held_out
     try:
-        found = model.fit_checked(Run(None), model.kernel, *learned, seen).function_(others)
+        found = model.fit_checked(Run(None), model.kernel, *training).function_(others)
     except SingularSystemError:
         return None
     # What stands in for a fit that was broken off says nothing about the kernel.

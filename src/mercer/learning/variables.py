@@ -34,12 +34,12 @@ def opened(kernel: Kernel, X: Any, weights: Array) -> Kernel:
         kernel = kernel.with_params(g=kernel.g.resolved(X, weights))
     changes: dict[str, Any] = {}
     if kernel.parts:
-        seen = kernel.inputs(X)
+        inner = kernel.inputs(X)
         for name, value in kernel.get_params(deep=False).items():
             if isinstance(value, Kernel):
-                changes[name] = opened(value, seen, weights)
+                changes[name] = opened(value, inner, weights)
             elif isinstance(value, tuple) and all(isinstance(v, Kernel) for v in value):
-                changes[name] = tuple(opened(v, seen, weights) for v in value)
+                changes[name] = tuple(opened(v, inner, weights) for v in value)
         if isinstance(kernel, Sum):
             changes["terms"] = tuple(_weighted(term) for term in changes["terms"])
         return kernel.with_params(**changes)
@@ -184,10 +184,10 @@ def _most(kernel: Kernel, name: str) -> float:
 def _scaled_columns(kernel: Kernel, X: Any, prefix: str = "") -> Iterator[tuple[str, Array]]:
     """Yield every parameter that is one length scale for each column, and these columns."""
     if kernel.parts:
-        seen = kernel.inputs(X)
+        inner = kernel.inputs(X)
         for name, part in children(kernel):
             assert isinstance(part, Kernel)
-            yield from _scaled_columns(part, seen, f"{prefix}{name}__")
+            yield from _scaled_columns(part, inner, f"{prefix}{name}__")
         return
     for name in scales_of(kernel):
         matrix: Any = as_matrix(X)

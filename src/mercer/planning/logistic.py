@@ -56,37 +56,37 @@ from mercer.tiles import Rows
 
 
 def planned_logistic(
-    settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem
+    settings: Settings, kernel: Kernel, X: Any, problem: LogisticProblem
 ) -> tuple[LogisticSolver, Gram]:
     """Return the solver that was named or is the cheaper, and the Gram matrix in its form.
 
     The parameters are those of `planned_ridge`.
     """
-    seen = Rows.of(rows)
-    rows = seen.X
-    settings = _decided(settings, kernel, rows, problem)
+    rows = Rows.of(X)
+    X = rows.X
+    settings = _decided(settings, kernel, X, problem)
     if settings.names(NystromNewton):
-        limit, n = memory_limit(settings.memory), seen.n
+        limit, n = memory_limit(settings.memory), rows.n
         # Features that do not fit are computed again in every pass.
         m = landmark_count(settings, n)
         needed = landmark_bytes(n, m, 0, limit) + newton_step_bytes(n, m, problem.columns)
         check_room("nystrom", needed, limit, "nystrom")
-        by_landmarks = logistic_landmarks(settings, kernel, rows, problem.columns)
+        by_landmarks = logistic_landmarks(settings, kernel, X, problem.columns)
         return _solver(settings, None, problem), by_landmarks
-    gram = unheld_gram_of(kernel, seen, settings.memory)
+    gram = unheld_gram_of(kernel, rows, settings.memory)
     solver = _solver(settings, gram, problem)
     if isinstance(solver, StochasticLogistic):
         needed = ENTRY_BYTES * len(gram) * (solver.batch or _batch(gram, problem))
         check_room(solver.name, needed, gram.memory, "cg")
-        return solver, read_again(kernel, rows, gram)
+        return solver, read_again(kernel, X, gram)
     if not isinstance(solver, NewtonCG):
         instead = "cg" if settings.repair is None else solver.name
         check_room(solver.name, newton_bytes(len(gram), problem.columns), gram.memory, instead)
-        return solver, gram if gram.is_proved else read_again(kernel, rows, gram)
-    if few_features(kernel, rows, len(gram), gram.memory) is not None:
-        return solver, FeatureGram(kernel, rows, gram.memory)
+        return solver, gram if gram.is_proved else read_again(kernel, X, gram)
+    if few_features(kernel, X, len(gram), gram.memory) is not None:
+        return solver, FeatureGram(kernel, X, gram.memory)
     check_room(solver.name, _product_bytes(len(gram), 1), gram.memory, solver.name)
-    return solver, read_again(kernel, rows, gram)
+    return solver, read_again(kernel, X, gram)
 
 
 def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem) -> Plan:

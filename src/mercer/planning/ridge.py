@@ -60,7 +60,7 @@ SMALL_BATCHES = "small random batches store nothing of n^2; how many epochs depe
 def planned_ridge(
     settings: Settings,
     kernel: Kernel,
-    rows: Any,
+    X: Any,
     problem: RidgeProblem,
 ) -> tuple[RidgeSolver, Gram]:
     """Return the solver that was named or is the cheapest, and the Gram matrix in its form.
@@ -73,23 +73,23 @@ def planned_ridge(
         What the estimator was told.
     kernel : Kernel
         k, with numbers for parameters.
-    rows : rows or Rows
-        The training rows, with the views that a search has had of them.
+    X : rows or Rows
+        The training rows.
     problem : RidgeProblem
         Targets, ridges and weights.
     """
-    seen = Rows.of(rows)
-    rows, settings = seen.X, settings.for_rows(seen.X)
+    rows = Rows.of(X)
+    X, settings = rows.X, settings.for_rows(rows.X)
     if not (settings.names(NystromRidge) and settings.has_landmarks):
-        gram = unheld_gram_of(kernel, seen, settings.memory)
-        costs = _RidgeCosts(kernel, rows, gram, problem)
+        gram = unheld_gram_of(kernel, rows, settings.memory)
+        costs = _RidgeCosts(kernel, X, gram, problem)
         settings = costs.decided(settings)
     if settings.names(NystromRidge):
         n, targets = problem.y.shape
         memory = memory_limit(settings.memory)
         needed = landmark_bytes(n, landmark_count(settings, n), targets, memory)
         check_room("nystrom", needed, memory, "nystrom")
-        return _by_landmarks(settings, kernel, rows, n), planned_landmarks(settings, kernel, rows)
+        return _by_landmarks(settings, kernel, X, n), planned_landmarks(settings, kernel, X)
     solver = costs.solver(settings)
     if solver.iterates and costs.needs_factor(settings):
         raise ValueError(
@@ -176,7 +176,7 @@ class _RidgeCosts:
     small: ClassVar[float] = 5e8
     # How many times less than a factor conjugate gradients have to promise to take: it is surer,
     # with more digits.
-    doubt: ClassVar[float] = 1.5
+    advantage: ClassVar[float] = 1.5
 
     kernel: Kernel
     rows: Any
@@ -267,8 +267,8 @@ class _RidgeCosts:
         factor = work.cost
         least = least_product_work(n, gram.memory, self.entry, self.as_good_as_a_factor).cost
         if (
-            factor < self.doubt * least + self.worth
-            or factor < self.doubt * self.products.work.cost
+            factor < self.advantage * least + self.worth
+            or factor < self.advantage * self.products.work.cost
         ):
             return Cholesky()
         if settings.time_limit is not None and self.products.work.expected > settings.time_limit:

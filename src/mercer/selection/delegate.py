@@ -12,7 +12,6 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.columns import is_matrix
-from mercer.data.memory import room_of
 from mercer.estimators.estimator import Arguments, beside
 from mercer.estimators.fitted import warn_of_landmarks
 from mercer.estimators.validation import checked_landmarks, checked_seed
@@ -39,7 +38,6 @@ class Chosen(Arguments):
     n_landmarks: Any
     landmarks: Any
     time_limit: Any
-    memory: Any
     random_state: Any
     best_estimator_: Any
 
@@ -86,7 +84,7 @@ class Chosen(Arguments):
         return Settings(
             self.solver,
             seed=checked_seed(self._seed),
-            memory=room_of(self.memory),
+            memory=self._room,
             n_landmarks=self.n_landmarks,
             landmarks=checked_landmarks(self, reader, self.landmarks),
             time_limit=self.time_limit,

@@ -11,7 +11,6 @@ from sklearn.base import MultiOutputMixin
 from sklearn.utils import check_random_state
 
 from mercer.data.columns import is_matrix, n_rows
-from mercer.data.memory import memory_limit, room_of
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.estimators.estimator import beside, like
@@ -194,8 +193,7 @@ class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
         rows, targets = checked_training(self, reader_of(kernels), X, y)
         weights = checked_weights(sample_weight, len(targets))
         is_weighted = sample_weight is not None
-        seen = Rows.checked(rows)
-        how = self.choose(run, kernels, seen, targets, weights, is_weighted, groups)
+        how = self.choose(run, kernels, rows, targets, weights, is_weighted, groups)
         model = like(
             self,
             KernelRidge,
@@ -204,14 +202,12 @@ class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
             solver=how.solver,
             n_landmarks=how.n_landmarks,
         )
-        if len(kernels) == 1 or is_matrix(rows):
+        if len(kernels) == 1 or is_matrix(rows.X):
             self._show_columns(model)
-            self.best_estimator_ = model.fit_checked(
-                run, self.kernel_, rows, targets, weights, seen
-            )
+            self.best_estimator_ = model.fit_checked(run, self.kernel_, rows, targets, weights)
         else:
             # The one that was chosen may read fewer columns.
-            self.best_estimator_ = model.fit_within(run, rows, targets, weights)
+            self.best_estimator_ = model.fit_within(run, rows.X, targets, weights)
         self._warn_of_landmarks(len(targets))
         return self
 
@@ -219,7 +215,7 @@ class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
         self,
         run: Run,
         kernels: list[Kernel],
-        rows: Any,
+        rows: Rows,
         targets: Array,
         weights: Array,
         is_weighted: bool,
@@ -237,7 +233,7 @@ class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
         kernels : list of Kernel
             What the parameter `kernels` means for the rows.
         rows, targets, weights
-            What was checked; rows may be `Rows`, with views of them that the candidates share.
+            What was checked; the candidates share their views of the rows.
         is_weighted : bool
             Whether the weights were given.
         groups
@@ -245,9 +241,8 @@ class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
         copies : array of shape (n,), optional
             How many equal rows every row stands for, if its weight has other factors too.
         """
-        seen = Rows.of(rows)
-        splits = splits_or_none(self.cv, self.scoring, seen.X, targets, groups)
-        given = (seen, targets, weights, is_weighted)
+        splits = splits_or_none(self.cv, self.scoring, rows.X, targets, groups)
+        given = (rows, targets, weights, is_weighted)
         search = self._search(run, kernels, *given, splits, copies)
         settings = self._settings(search.reader)
         kernels, alphas, search = self._candidates(kernels, search, settings)
@@ -267,8 +262,8 @@ class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
     def _planned(self, kernels: list[Kernel], X: Any, y: Any) -> Plan:
         y = np.zeros(n_rows(X)) if y is None else y
         rows, targets = checked_training(self, reader_of(kernels), X, y)
-        splits = splits_or_none(self.cv, self.scoring, rows, targets, None)
-        given = (Rows.checked(rows), targets, np.ones(len(targets)), False)
+        splits = splits_or_none(self.cv, self.scoring, rows.X, targets, None)
+        given = (rows, targets, np.ones(len(targets)), False)
         search = self._search(Run(), kernels, *given, splits)
         settings = self._settings(search.reader)
         kernels, alphas, search = self._candidates(kernels, search, settings)
@@ -306,6 +301,8 @@ class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
     ) -> Search:
         """Return the search on all rows of positive weight."""
         scores = Scores.of(self.scoring, self.alpha_per_target, is_weighted, targets.ndim == 1)
+        if copies is None:
+            copies = copies_of(weights) if is_weighted else weights
         targets = targets.reshape(len(targets), -1)
         units = scores.units_of(targets)
         if scores.scorer is not None and (units != 1.0).any():
@@ -318,12 +315,12 @@ class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
             targets / units,
             units,
             weights,
-            copies_of(weights) if copies is None else copies,
+            copies,
             reader_of(kernels),
             self.fit_intercept,
             splits,
             scores,
-            memory_limit(room_of(self.memory)),
+            self._room,
             run,
         )
         used = np.flatnonzero(weights > 0.0)

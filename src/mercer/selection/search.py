@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.data.blocks import MEMORY
 from mercer.data.deadline import TimeIsUpError
-from mercer.data.memory import steady_limit
+from mercer.data.memory import memory_limit, steady_limit
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.estimators.validation import training_subset
@@ -72,8 +74,8 @@ class Search:
         The folds; None is generalised cross-validation.
     scores : Scores
         What is made of held-out errors.
-    memory : int
-        The limit in bytes.
+    memory : int, optional
+        What a limit leaves, in bytes, if one was given.
     run : Run
         When to end: candidates that are not scored by then have no scores.
     seconds : float
@@ -96,7 +98,7 @@ class Search:
     fit_intercept: bool
     splits: Splits | None
     scores: Scores
-    memory: int
+    memory: int | None
     run: Run
     seconds: float = np.inf
     by_landmarks: Settings | None = None
@@ -109,6 +111,11 @@ class Search:
     def X(self) -> Any:
         """The rows in the form in which they came."""
         return self.rows.X
+
+    @cached_property
+    def limit(self) -> int:
+        """The limit in bytes; a share of what is free if none was given."""
+        return memory_limit(self.memory)
 
     def on(self, index: Positions) -> Search:
         """Return the search on some of the rows."""
@@ -157,7 +164,7 @@ class Search:
         source = self._without_entries(kernel, alphas)
         if source is not None:
             return Work(double=source.work)
-        has_room = entry_bytes(len(self), self.splits) <= self.memory
+        has_room = entry_bytes(len(self), self.splits) <= self.limit
         steps = min(entries_held_out(len(self), self.splits, len(alphas)))
         return Work(double=steps if has_room else np.inf)
 
@@ -240,7 +247,7 @@ class Search:
 
     def _all_scored(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[Array]:
         sources = self._sources(kernels, alphas)
-        at_once = min(thread_count(), len(kernels), self._room(sources))
+        at_once = self._at_once(sources)
         # Several kernels side by side keep the processors busy without waiting for each other, as
         # the threads of the BLAS do in every product, the longer the smaller it is.
         is_coarse = len(kernels) > 1 or len(self) < self.rows_for_threads
@@ -393,13 +400,16 @@ class Search:
             ConvergenceWarning,
         )
 
-    def _room(self, sources: Sequence[Source]) -> int:
-        """Return for how many kernels there is memory at the same time, at least one."""
-        needed = max(source.bytes for source in sources)
+    def _at_once(self, sources: Sequence[Source]) -> int:
+        """Return how many kernels are scored side by side: there is memory for so many."""
+        count, needed = min(thread_count(), len(sources)), max(source.bytes for source in sources)
+        # Blocks of rows are taken everywhere without asking how much is free.
+        if self.memory is None and count * needed <= 8 * MEMORY:
+            return count
         self._check(needed)
-        return self.memory // needed
+        return min(count, self.limit // needed)
 
     def _check(self, needed: int) -> None:
         """Refuse what takes more bytes than the limit."""
         hint = "" if self.splits is None else ", or use cv='gcv', which needs half as much"
-        check_choice(len(self), needed, self.memory, hint)
+        check_choice(len(self), needed, self.limit, hint)

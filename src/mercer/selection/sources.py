@@ -231,7 +231,7 @@ class Chain:
 
 
 def structured_source(
-    kernel: Kernel, X: Any, y: Array, splits: Splits | None, alphas: int, memory: int
+    kernel: Kernel, X: Any, y: Array, splits: Splits | None, alphas: int, memory: int | None
 ) -> FeatureSource | Chain | None:
     """Return a source that needs no n x n entries and costs less, or None if there is none.
 
@@ -247,22 +247,24 @@ def structured_source(
         The folds; None is generalised cross-validation.
     alphas : int
         The number of ridges.
-    memory : int
-        The limit in bytes.
+    memory : int, optional
+        The limit in bytes, if one was given.
     """
     if kernel.is_precomputed:
         return None
     n = len(y)
-    seen = Rows.of(X)
-    p = None if kernel.feature_map is None else few_features(kernel, seen.X, n, memory)
-    if p is not None:
-        work = min(features_held_out((n, p), splits, alphas))
-        return FeatureSource(kernel, seen.X, memory, FEATURE_BYTES * n * p, work)
-    chain = unheld_gram_of(kernel, seen, memory).chain()
+    rows = Rows.of(X)
+    if kernel.feature_map is not None:
+        limit = memory_limit(memory)
+        p = few_features(kernel, rows.X, n, limit)
+        if p is not None:
+            work = min(features_held_out((n, p), splits, alphas))
+            return FeatureSource(kernel, rows.X, limit, FEATURE_BYTES * n * p, work)
+    chain = unheld_gram_of(kernel, rows, memory).chain()
     if chain is None:
         return None
     work = chain_held_out(y.shape, splits, alphas)
-    if work > min(entries_held_out(n, splits, alphas)) and entry_bytes(n, splits) <= memory:
+    if work > min(entries_held_out(n, splits, alphas)) and chain.has_room(entry_bytes(n, splits)):
         return None
     return Chain(chain, _chain_bytes(y.shape, splits, alphas), work)
 

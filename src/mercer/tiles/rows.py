@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from mercer.data.blocks import MEMORY
 from mercer.data.categories import Categories
-from mercer.data.checks import Matrix, as_matrix, as_vector, check_not_negative
+from mercer.data.checks import (
+    Matrix,
+    Titles,
+    as_floats,
+    as_vector,
+    check_finite,
+    check_not_negative,
+)
 from mercer.data.columns import n_rows, select_columns, take_rows
 from mercer.data.layout import check_entries
+from mercer.data.stream import Stream
 from mercer.tiles import twin
 from mercer.tiles.program import Factor, Input, Program, compile_expression
 from mercer.tiles.tile import Leaf, Normalize, Opaque, Select, Transform, View
@@ -65,11 +74,12 @@ class Bounded(Protocol):
         """Refuse rows `X` whose Gram matrix need not be positive semi-definite."""
 
 
-def see(view: View, X: Any) -> Any:
-    """Return the rows `X` seen through a view."""
-    for step in view:
-        X = select_columns(X, step.columns) if isinstance(step, Select) else step.g(X)
-    return X
+@runtime_checkable
+class OfNumbers(Protocol):
+    """A map of rows of numbers, which are read once for all maps and leaves that ask for them."""
+
+    def mapped(self, rows: Rows) -> Any:
+        """Return the rows, mapped."""
 
 
 class Rows:
@@ -83,6 +93,8 @@ class Rows:
         What errors call them.
     matrix : array or CSR matrix, optional
         The rows themselves as numbers, where these were checked before.
+    n : int, optional
+        How many there are, where these are what a map has made of so many rows.
     """
 
     diagonal_block: ClassVar[int] = 32
@@ -105,17 +117,22 @@ class Rows:
                 is_matrix = bool(np.isfinite(X.sum()))
         return cls(X, "X", X if is_matrix and X.ndim == 2 else None)
 
-    def __init__(self, X: Any, name: str, matrix: Matrix | None = None) -> None:
+    def __init__(
+        self, X: Any, name: str, matrix: Matrix | None = None, n: int | None = None
+    ) -> None:
         self.X = X
         self.name = name
-        self.n = len(X) if type(X) is np.ndarray and X.ndim else n_rows(X)
+        if n is None:
+            n = len(X) if type(X) is np.ndarray and X.ndim else n_rows(X)
+        self.n = n
         if sp.issparse(X):
             # Before the first view, which may follow its indices.
             check_entries(X, name)
         # Programs on these rows alone, by `mercer.tiles.operands.bind`.
         self.bound: dict[Program, Any] = {}
+        self._after: dict[Select | Transform, Rows] = {}
+        self._floats: tuple[Matrix, Titles] | None = None
         self._matrices: dict[View, Matrix] = {} if matrix is None else {(): matrix}
-        self._categories: dict[View, Categories] = {}
         self._factors: dict[Factor, NDArray[Any]] = {}
         self._compared: dict[View, Any] = {}
 
@@ -127,7 +144,7 @@ class Rows:
         for view in program.views:
             for i, step in enumerate(view):
                 if isinstance(step, Transform) and isinstance(step.g, Bounded):
-                    step.g.check_together(see(view[:i], self.X))
+                    step.g.check_together(self.behind(view[:i]).X)
 
     @property
     def whole(self) -> Rows:
@@ -138,9 +155,50 @@ class Rows:
         """Return some of the rows, whose views are those of all, worked out once for them."""
         return PartOfRows(self, index)
 
+    def behind(self, view: View) -> Rows:
+        """Return the rows as a view shows them."""
+        rows = self
+        for step in view:
+            rows = rows.after(step)
+        return rows
+
+    def after(self, step: Select | Transform) -> Rows:
+        """Return the rows behind one step of a view, which are kept unless they are many."""
+        if step in self._after:
+            return self._after[step]
+        name = self.name
+        g: Any
+        if isinstance(step, Select):
+            g, width = partial(select_columns, columns=step.columns), len(step.columns)
+        else:
+            # What is no array may be of any size, and is worked out again.
+            g, width = step.g, None
+            name = name if name.startswith("g(") else f"g({name})"
+        if isinstance(self.X, Stream):
+            return Rows(self.X.mapped(g), name)
+        X = g.mapped(self) if isinstance(g, OfNumbers) else g(self.X)
+        if isinstance(X, np.ndarray | Categories):
+            width = X.shape[-1]
+        rows = Rows(X, name, n=self.n)
+        if width is not None and self.n * width <= MEMORY:
+            self._after[step] = rows
+        return rows
+
+    @property
+    def floats(self) -> tuple[Matrix, Titles]:
+        """The rows as a matrix that may have gaps, and what gives the names of its columns."""
+        if () in self._matrices:
+            return self._matrices[()], tuple
+        if self._floats is not None:
+            return self._floats
+        matrix, titles = as_floats(self.X, self.name)
+        if matrix.shape[0] * matrix.shape[1] <= MEMORY:
+            self._floats = matrix, titles
+        return matrix, titles
+
     def raw(self, view: View) -> Any:
         """Return the rows behind a view, unchecked, for a leaf that fills its own tile."""
-        rows = see(view, self.X)
+        rows = self.behind(view).X
         if (n := n_rows(rows)) != self.n:
             raise self._lost_rows(n)
         return rows
@@ -148,9 +206,9 @@ class Rows:
     def matrix(self, view: View, leaf: Leaf | None = None) -> Matrix:
         """Return the rows behind a view as a matrix of floats, fit for a leaf that reads them."""
         if view not in self._matrices:
-            is_mapped = any(isinstance(step, Transform) for step in view)
-            name = f"g({self.name})" if is_mapped else self.name
-            matrix = as_matrix(see(view, self.X), name)
+            rows = self.behind(view)
+            matrix, titles = rows.floats
+            check_finite(matrix, rows.name, titles)
             if matrix.shape[0] != self.n:
                 raise self._lost_rows(matrix.shape[0])
             self._matrices[view] = matrix
@@ -174,12 +232,10 @@ class Rows:
 
     def categories(self, view: View) -> Categories:
         """Return the rows behind a view that ends in `AsCategories`."""
-        if view not in self._categories:
-            rows = see(view, self.X)
-            if rows.shape[0] != self.n:
-                raise self._lost_rows(rows.shape[0])
-            self._categories[view] = rows
-        return self._categories[view]
+        found: Categories = self.behind(view).X
+        if found.shape[0] != self.n:
+            raise self._lost_rows(found.shape[0])
+        return found
 
     def factor(self, f: Factor) -> NDArray[Any]:
         """Return the vector by which the rows of a tile are multiplied."""
@@ -199,7 +255,7 @@ class Rows:
             # Smaller numbers have lost their digits, and the square of their factor overflows.
             with np.errstate(divide="ignore", invalid="ignore"):
                 return np.where(d >= np.finfo(d.dtype).tiny, 1.0 / np.sqrt(d), 0.0)
-        return as_vector(f.f(see(f.view, self.X)), self.n, "f(X) in scaled_by")
+        return as_vector(f.f(self.behind(f.view).X), self.n, "f(X) in scaled_by")
 
     def diagonal(self, program: Program) -> NDArray[Any]:
         """Return k(x_i, x_i) for every row, without a matrix."""
@@ -265,6 +321,7 @@ class PartOfRows(Rows):
         self.name = rows.name
         self.n = len(np.arange(rows.n)[index])
         self.bound: dict[Program, Any] = {}
+        self._matrices: dict[View, Matrix] = {}
 
     @property
     def whole(self) -> Rows:
@@ -273,6 +330,14 @@ class PartOfRows(Rows):
     @cached_property
     def X(self) -> Any:
         return take_rows(self._rows.X, self._index)
+
+    def after(self, step: Select | Transform) -> Rows:
+        return PartOfRows(self._rows.after(step), self._index)
+
+    @property
+    def floats(self) -> tuple[Matrix, Titles]:
+        matrix, titles = self._rows.floats
+        return matrix[self._index], titles
 
     def raw(self, view: View) -> Any:
         return take_rows(self._rows.raw(view), self._index)

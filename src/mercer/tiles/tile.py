@@ -187,6 +187,10 @@ class Tile:
         """Return the tile of the mapped rows g(x), g(z)."""
         return type(self)((*self.view, Transform(g)))
 
+    def behind(self, view: View) -> Self:
+        """Return the tile of the rows as a further view shows them."""
+        return type(self)((*self.view, *view))
+
     def dot(self, right: Callable[[Any], Any] | None = None) -> Expression:
         """Inner product x'z, or x'g(z) when the map ``right`` = g is given."""
         view = self.view if right is None else (*self.view, Transform(right))

@@ -101,7 +101,7 @@ class Stream:
         first = next(iter(self.source.blocks()), None)
         if first is None:
             raise self._changed(0)
-        return self._seen(first)
+        return self._mapped(first)
 
     @cached_property
     def sample(self) -> Any:
@@ -133,7 +133,7 @@ class Stream:
         for _ in replace(self, maps=(), index=None)._kept():
             pass
 
-    def _seen(self, rows: Any) -> Any:
+    def _mapped(self, rows: Any) -> Any:
         for f in self.maps:
             rows = f(rows)
         return rows
@@ -148,12 +148,12 @@ class Stream:
             if kept is None:
                 if stop > first:
                     begun = max(first - start, 0)
-                    yield self._seen(take_rows(rows, slice(begun, None)) if begun else rows)
+                    yield self._mapped(take_rows(rows, slice(begun, None)) if begun else rows)
             else:
                 left, right = np.searchsorted(kept, (start, stop))
                 if right > left:
                     some = np.asarray(kept[left:right] - start, np.intp)
-                    yield self._seen(rows if right - left == n_rows(rows) else _at(rows, some))
+                    yield self._mapped(rows if right - left == n_rows(rows) else _at(rows, some))
                 if right == len(kept):
                     return
             start = stop

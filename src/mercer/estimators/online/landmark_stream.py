@@ -27,16 +27,16 @@ After = Callable[[Any, Any, NDArray[Any], Array], Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class Block:
     """Rows of a stream with what is to be learnt of them: targets or numbers of classes."""
 
     rows: Any
     targets: NDArray[Any]
     weights: Array
 
-    def with_more(self, more: Seen) -> Seen:
+    def with_more(self, more: Block) -> Block:
         """Return these rows and others after them."""
-        return Seen(
+        return Block(
             stack_rows(self.rows, more.rows),
             np.concatenate([self.targets, more.targets]),
             np.concatenate([self.weights, more.weights]),
@@ -67,7 +67,7 @@ class LandmarkStream:
         How many rows there were.
     totals : float or array of shape (n_classes,)
         What the rows of every class weigh, of a stream of classes.
-    kept : Seen, optional
+    kept : Block, optional
         The rows so far, until the landmarks stay.
     chosen_from : int
         How many rows there were when landmarks were last chosen.
@@ -82,7 +82,7 @@ class LandmarkStream:
     learnt: Any = None
     n_seen: int = 0
     totals: Any = 0.0
-    kept: Seen | None = None
+    kept: Block | None = None
     chosen_from: int = 0
     trace: float = 0.0
     trace_kept: float = 0.0
@@ -106,12 +106,12 @@ class LandmarkStream:
         given = self.settings.n_landmarks
         return LEARNT if given is None else checked_landmark_count(given)
 
-    def learn(self, block: Seen, after: After) -> None:
+    def learn(self, block: Block, after: After) -> None:
         """Learn from one more block.
 
         Parameters
         ----------
-        block : Seen
+        block : Block
             The rows.
         after : callable
             What returns, from what was learnt before, if anything, and the features, targets and

@@ -13,22 +13,17 @@ from sklearn.utils.metaestimators import available_if
 
 from mercer.data.checks import checked_positive
 from mercer.data.columns import take_rows
-from mercer.data.memory import room_of
 from mercer.data.stream import Stream
 from mercer.data.stream.stream import MOST
 from mercer.errors import ApproximationWarning, ConvergenceWarning, warn_caller
-from mercer.estimators.classes import (
-    Labelled,
-)
-from mercer.estimators.online.landmark_stream import After, LandmarkStream, Seen
+from mercer.estimators.classes import Labelled
+from mercer.estimators.online.landmark_stream import After, Block, LandmarkStream
 from mercer.estimators.refusals import refuse_by_landmarks
 from mercer.estimators.validation import (
-    checked_rows,
+    checked_block,
     checked_targets,
     checked_training,
-    checked_unlabelled,
     checked_weights,
-    owned,
     used_rows,
 )
 from mercer.gram.pivots import checked_landmark_count, chosen_landmarks
@@ -77,10 +72,10 @@ class TargetStream:
         """Fit to rows on a disk by one pass over them, as `partial_fit` does block by block."""
         estimator: Any = self
         kernel = estimator._kernel_for(X)
-        X, y = checked_training(estimator, kernel, X, y)
+        rows, y = checked_training(estimator, kernel, X, y)
         targets, weights = y.reshape(len(y), -1), checked_weights(sample_weight, len(y))
-        seen, columns = Seen(X, targets, weights), targets.shape[1]
-        learnt = _learnt(estimator, run, kernel, seen, columns, _after_targets(estimator))
+        whole, columns = Block(rows.X, targets, weights), targets.shape[1]
+        learnt = _learnt(estimator, run, kernel, whole, columns, _after_targets(estimator))
         estimator._target_shape_ = y.shape[1:]
         _keep(estimator, *learnt.solved(self._alphas(columns)))
         return self
@@ -126,8 +121,8 @@ class ClassStream:
         columns = 1 if len(classes) == 2 else len(classes)
         after = _after_classes(estimator, checked_positive("C", self.C), len(classes))
         # Rows that do not count are left out block by block.
-        seen = Seen(data.rows, data.codes, data.weights)
-        learnt = _learnt(estimator, run, kernel, seen, columns, after)
+        whole = Block(data.rows.X, data.codes, data.weights)
+        learnt = _learnt(estimator, run, kernel, whole, columns, after)
         estimator._stream_.totals = np.bincount(data.codes[used], data.copies[used], len(classes))
         estimator.classes_ = classes
         _keep(estimator, learnt.theta, learnt.b)
@@ -161,12 +156,12 @@ class ClassStream:
 
 def learn_targets(estimator: Any, X: Any, y: Any, sample_weight: Any) -> RidgeStream:
     """Return the sums of all rows that a regression has seen, with those of one more block."""
-    X, kernel = _checked(estimator, X)
-    y = checked_targets(estimator, X, y)
+    rows, kernel = _checked(estimator, X)
+    y = checked_targets(estimator, rows, y)
     if not hasattr(estimator, "function_"):
         estimator._target_shape_ = y.shape[1:]
     targets = y.reshape(len(y), -1)
-    block = _of_weight(X, targets, checked_weights(sample_weight, len(y)))
+    block = _of_weight(rows.X, targets, checked_weights(sample_weight, len(y)))
     stream = _stream_of(estimator, kernel, block, targets.shape[1], _after_targets(estimator))
     if targets.shape[1] != stream.columns or y.shape[1:] != estimator._target_shape_:
         raise ValueError(
@@ -180,10 +175,10 @@ def learn_classes(
     estimator: Any, C: float, X: Any, y: Any, classes: Any, sample_weight: Any
 ) -> LogisticStream:
     """Return the weights of a classifier after one more block."""
-    X, kernel = _checked(estimator, X)
+    rows, kernel = _checked(estimator, X)
     before = 0.0 if getattr(estimator, "_stream_", None) is None else estimator._stream_.totals
-    data = Labelled.more(estimator, X, y, classes, sample_weight, before)
-    block, count = _of_weight(X, data.codes, data.weights), len(data.classes)
+    data = Labelled.more(estimator, rows, y, classes, sample_weight, before)
+    block, count = _of_weight(rows.X, data.codes, data.weights), len(data.classes)
     after = _after_classes(estimator, C, count)
     stream = _stream_of(estimator, kernel, block, 1 if count == 2 else count, after)
     stream.learn(block, after)
@@ -193,7 +188,7 @@ def learn_classes(
 
 
 def _learnt(
-    estimator: Any, run: Run, kernel: Kernel, seen: Seen, columns: int, after: After
+    estimator: Any, run: Run, kernel: Kernel, whole: Block, columns: int, after: After
 ) -> Any:
     """Return what is learnt of a stream in one pass, by landmarks chosen among all of its rows.
 
@@ -205,7 +200,7 @@ def _learnt(
         The time that there is; what is learnt when it is up is returned, with a warning.
     kernel : Kernel
         k, on the columns of the rows.
-    seen : Seen
+    whole : Block
         The rows in blocks, with targets and weights of all.
     columns : int
         Targets, or columns of scores.
@@ -218,11 +213,11 @@ def _learnt(
             "are read block by block, which are learnt in one pass; leave it out, or use "
             "solver='nystrom'"
         )
-    X, n = seen.rows, len(seen.rows)
-    kernel = estimator._resolved(kernel, X, seen.weights)
+    X, n = whole.rows, len(whole.rows)
+    kernel = estimator._resolved(kernel, X, whole.weights)
     settings = estimator._fit_settings(kernel, estimator._settings())
     check_landmarks(settings, kernel)
-    refuse_by_landmarks(kernel, X.sample, room_of(estimator.memory))
+    refuse_by_landmarks(kernel, X.sample, estimator._room)
     if isinstance(settings.landmarks, str):
         m = checked_landmark_count(settings.n_landmarks or min(LEARNT, n), n)
         run.enter(f"{type(estimator).__name__}: choosing {m} landmarks among {n} rows")
@@ -231,7 +226,7 @@ def _learnt(
     stream = LandmarkStream.begun(kernel, settings, columns)
     run.enter(f"learning from {n} rows, block by block")
     for rows, block in X.blocks(MOST):
-        stream.learn(_of_weight(block, seen.targets[rows], seen.weights[rows]), after)
+        stream.learn(_of_weight(block, whole.targets[rows], whole.weights[rows]), after)
         if rows.stop < n and run.is_over():
             text = f"the model has learnt from {rows.stop} of {n} rows: {run.reason}"
             warn_caller(text, ConvergenceWarning)
@@ -271,24 +266,23 @@ def _after_classes(estimator: Any, C: float, classes: int) -> After:
     return after
 
 
-def _checked(estimator: Any, X: Any) -> tuple[Any, Kernel]:
+def _checked(estimator: Any, X: Any) -> tuple[Rows, Kernel]:
     """Return the rows of a block as they are kept, and the kernel, as given or as resolved."""
-    if hasattr(estimator, "function_"):
-        return owned(checked_rows(estimator, X)), estimator.kernel_
-    kernel = estimator._kernel_for(X)
-    return checked_unlabelled(estimator, kernel, X), kernel
+    is_first = not hasattr(estimator, "function_")
+    kernel = estimator._kernel_for(X) if is_first else estimator.kernel_
+    return checked_block(estimator, kernel, X), kernel
 
 
-def _of_weight(X: Any, targets: NDArray[Any], weights: Array) -> Seen:
+def _of_weight(X: Any, targets: NDArray[Any], weights: Array) -> Block:
     """Return the rows that count."""
     used = np.flatnonzero(weights)
     if len(used) == len(weights):
-        return Seen(X, targets, weights)
-    return Seen(take_rows(X, used), targets[used], weights[used])
+        return Block(X, targets, weights)
+    return Block(take_rows(X, used), targets[used], weights[used])
 
 
 def _stream_of(
-    estimator: Any, kernel: Kernel, block: Seen, columns: int, after: After
+    estimator: Any, kernel: Kernel, block: Block, columns: int, after: After
 ) -> LandmarkStream:
     """Return the stream of an estimator; one that was fitted begins with its training rows."""
     stream: LandmarkStream | None = getattr(estimator, "_stream_", None)
@@ -297,7 +291,7 @@ def _stream_of(
         kernel = estimator._resolved(kernel, Rows.checked(block.rows), block.weights)
     settings = estimator._settings()
     check_landmarks(settings, kernel)
-    refuse_by_landmarks(kernel, block.rows, room_of(estimator.memory))
+    refuse_by_landmarks(kernel, block.rows, estimator._room)
     if stream is None:
         earlier = _trained(estimator) if is_fitted else None
         stream = LandmarkStream.begun(kernel, estimator._fit_settings(kernel, settings), columns)
@@ -307,7 +301,7 @@ def _stream_of(
     return stream
 
 
-def _trained(estimator: Any) -> Seen | None:
+def _trained(estimator: Any) -> Block | None:
     """Return the rows of an earlier fit, the first block, or warn that none are kept."""
     problem = getattr(estimator, "_problem_", None)
     if problem is None or estimator.approximation_ is not None:
@@ -321,4 +315,4 @@ def _trained(estimator: Any) -> Seen | None:
         return None
     rows = used_rows(estimator.kernel_, estimator.X_fit_, estimator._used_)
     targets = problem.y if hasattr(problem, "y") else problem.codes
-    return Seen(rows, targets, problem.weights)
+    return Block(rows, targets, problem.weights)

@@ -10,23 +10,15 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from mercer.data.columns import stack_rows, take_rows
-from mercer.data.memory import room_of
 from mercer.estimators.classes import Labelled, one_against_rest
 from mercer.estimators.refusals import refuse_unproved
-from mercer.estimators.validation import (
-    checked_rows,
-    checked_targets,
-    checked_unlabelled,
-    checked_weights,
-    owned,
-)
+from mercer.estimators.validation import checked_block, checked_targets, checked_weights
 from mercer.functions import DualFunction, in_features
 from mercer.functions.pairs import pairs_of, slot
 from mercer.gram import unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.solvers import MarginProblem
 from mercer.solvers.margin.block_ascent import ascended
-from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 
@@ -39,13 +31,13 @@ def learn_classes(
 ) -> None:
     """Let a classifier learn from more rows, and keep those that became support vectors."""
     is_first, kernel = _known_kernel(estimator, X)
-    X = checked_unlabelled(estimator, kernel, X) if is_first else owned(checked_rows(estimator, X))
+    rows = checked_block(estimator, kernel, X)
     before = 0.0 if is_first else estimator._totals_
-    data = Labelled.more(estimator, X, y, classes, sample_weight, before)
-    codes, costs = data.codes, C * data.weights
-    kernel = estimator._resolved(kernel, Rows.checked(X)) if is_first else kernel
+    data = Labelled.more(estimator, rows, y, classes, sample_weight, before)
+    X, codes, costs = rows.X, data.codes, C * data.weights
+    kernel = estimator._resolved(kernel, rows) if is_first else kernel
     if estimator.repair is None:
-        refuse_unproved(kernel, X, unheld_gram_of(kernel, X, room_of(estimator.memory)))
+        refuse_unproved(kernel, X, unheld_gram_of(kernel, X, estimator._room))
     if is_first:
         _begin(estimator, kernel, X, data.classes)
     estimator._totals_ = estimator._totals_ + np.bincount(codes, data.copies, len(data.classes))
@@ -61,12 +53,12 @@ def learn_targets(
 ) -> None:
     """Let a regression learn from more rows, and keep those that became support vectors."""
     is_first, kernel = _known_kernel(estimator, X)
-    X = checked_unlabelled(estimator, kernel, X) if is_first else owned(checked_rows(estimator, X))
-    y = column_or_1d(checked_targets(estimator, X, y), warn=True)
-    costs = C * checked_weights(sample_weight, len(y))
-    kernel = estimator._resolved(kernel, Rows.checked(X)) if is_first else kernel
+    rows = checked_block(estimator, kernel, X)
+    y = column_or_1d(checked_targets(estimator, rows, y), warn=True)
+    X, costs = rows.X, C * checked_weights(sample_weight, len(y))
+    kernel = estimator._resolved(kernel, rows) if is_first else kernel
     if estimator.repair is None:
-        refuse_unproved(kernel, X, unheld_gram_of(kernel, X, room_of(estimator.memory)))
+        refuse_unproved(kernel, X, unheld_gram_of(kernel, X, estimator._room))
     if is_first:
         estimator.kernel_, estimator.n_iter_, estimator._seen_ = kernel, 1, 0
         none = take_rows(X, slice(0, 0))
@@ -99,7 +91,7 @@ def _learn_tube(estimator: Any, X: Any, problem: MarginProblem, numbers: NDArray
 def _keep(estimator: Any, rows: Any, a: Array, b: Array, index: NDArray[np.intp]) -> None:
     estimator.support_, estimator.n_support_ = index, np.array([len(index)], np.int32)
     dual = DualFunction(estimator.kernel_, rows, a, b)
-    estimator.function_ = in_features(dual, room_of(estimator.memory))
+    estimator.function_ = in_features(dual, estimator._room)
 
 
 def _known_kernel(estimator: Any, X: Any) -> tuple[bool, Kernel]:
@@ -138,17 +130,17 @@ def _learn(estimator: Any, X: Any, codes: NDArray[np.intp], costs: Array) -> Non
     signs = _signs(estimator, codes)
     misses = signs * estimator.function_(X) < 1.0
     a = np.where(misses, signs * costs[:, None], 0.0)
-    seen = estimator._seen_
+    count = estimator._seen_
     if estimator.fit_intercept:
         whole = (np.abs(signs) * costs[:, None]).sum(axis=0)
         share = a.sum(axis=0) / np.maximum(whole, np.finfo(np.float64).tiny)
-        b = b + share / np.sqrt(seen / BATCH + 1.0)
-    k, estimator._seen_ = len(estimator.classes_), seen + len(codes)
+        b = b + share / np.sqrt(count / BATCH + 1.0)
+    k, estimator._seen_ = len(estimator.classes_), count + len(codes)
     if getattr(estimator, "approximation_", None) is not None:
         # Landmarks are of no class, and have a coefficient for every problem.
         kept = np.flatnonzero(a.any(axis=1))
         rows, a = stack_rows(dual.rows, take_rows(X, kept)), np.vstack([dual.coefficients, a[kept]])
-        estimator.support_ = np.concatenate([estimator.support_, seen + kept])
+        estimator.support_ = np.concatenate([estimator.support_, count + kept])
         estimator.n_support_ = estimator.n_support_ + np.bincount(codes[kept], minlength=k)
         estimator.function_ = DualFunction(estimator.kernel_, rows, a, b)
         return
@@ -164,6 +156,6 @@ def _learn(estimator: Any, X: Any, codes: NDArray[np.intp], costs: Array) -> Non
     order = np.argsort(everything, kind="stable")
     rows = take_rows(stack_rows(dual.rows, take_rows(X, kept)), order)
     a = np.vstack([dual.coefficients, a[kept]])[order]
-    estimator.support_ = np.concatenate([estimator.support_, seen + kept])[order]
+    estimator.support_ = np.concatenate([estimator.support_, count + kept])[order]
     estimator.n_support_ = np.bincount(everything, minlength=k).astype(np.int32)
-    estimator.function_ = in_features(estimator._dual(rows, a, b), room_of(estimator.memory))
+    estimator.function_ = in_features(estimator._dual(rows, a, b), estimator._room)

@@ -189,7 +189,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         settings: Settings,
         C: float,
         kernel: Kernel,
-        X: Any,
+        rows: Rows,
         y: Any,
         used: Positions,
         weights: Array,
@@ -207,7 +207,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
             The cost.
         kernel : Kernel
             k, on the columns of the rows.
-        X, y
+        rows, y
             All training rows, and what callbacks are shown as their targets.
         used : array of shape (m,)
             The rows that the problems count.
@@ -218,8 +218,8 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         size : float
             That of the targets.
         """
-        is_all = np.array_equal(used, np.arange(len(weights)))
-        rows = Rows.checked(X if is_all else training_subset(kernel, X, used))
+        X, is_all = rows.X, np.array_equal(used, np.arange(len(weights)))
+        rows = rows if is_all else Rows.checked(training_subset(kernel, X, used))
         kernel = self._resolved(kernel, rows, copies[used])
         costs = weights[used] if np.inf != C else np.ones(len(used))
 
@@ -273,9 +273,9 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     def _checked_settings(self) -> Any:
         """Return C and what else of the objective is a number, or refuse it."""
 
-    def _plan_of(self, kernel: Kernel, X: Any, problems: Sequence[int]) -> Plan:
+    def _plan_of(self, kernel: Kernel, rows: Rows, problems: Sequence[int]) -> Plan:
         """Return the plan for problems of so many checked rows each."""
-        return margin_plan(self._settings(), self._resolved(kernel, Rows.checked(X)), X, problems)
+        return margin_plan(self._settings(), self._resolved(kernel, rows), rows.X, problems)
 
     def _function(self, dual: DualFunction, gram: Gram, solutions: Sequence[Solution]) -> Function:
         """Return f + b by the weights of features that solvers found, or that pay."""

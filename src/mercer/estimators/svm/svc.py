@@ -221,12 +221,12 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
 
     def _planned(self, kernel: Kernel, X: Any, y: Any) -> Plan:
         self._checked_settings()
-        X, codes, classes = checked_for_plan(self, kernel, X, y)
+        rows, codes, classes = checked_for_plan(self, kernel, X, y)
         n, counts = len(codes), np.bincount(codes)
         if classes == 2 or self.multiclass == "ovr":
-            return self._plan_of(kernel, X, [n] * (classes if classes > 2 else 1))
+            return self._plan_of(kernel, rows, [n] * (classes if classes > 2 else 1))
         pairs = [int(counts[i] + counts[j]) for i, j in pairs_of(classes)]
-        return self._plan_of(kernel, X, pairs)
+        return self._plan_of(kernel, rows, pairs)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, each seen once: the stochastic solver on a stream.
@@ -284,7 +284,7 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         self._keep_start(found)
         machine = like(self, type(self), kernel=self.kernel_, class_weight=None, warm_start=False)
         if found.gram.landmarks is None:
-            self._keep_supports(data.rows, codes, found)
+            self._keep_supports(data.rows.X, codes, found)
         else:
             self._keep_landmarks(found.gram.landmarks, found, codes)
             # Landmarks that were found serve all fits that probabilities take.
@@ -362,5 +362,5 @@ def _by_class(kernel: Kernel, data: Labelled) -> NDArray[np.intp]:
     Problems of two classes are then about two blocks of neighbours.
     """
     used = np.flatnonzero(data.used)
-    stays = len(data.classes) == 2 or kernel.is_precomputed or isinstance(data.rows, Stream)
+    stays = len(data.classes) == 2 or kernel.is_precomputed or isinstance(data.rows.X, Stream)
     return used if stays else used[np.argsort(data.codes[used], kind="stable")]

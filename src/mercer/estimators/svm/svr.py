@@ -124,7 +124,7 @@ class KernelSVR(Regression, SupportVectorMachine):
         C, epsilon = self._checked_settings()
         X, y, sample_weight = self._opened(X, y, sample_weight)
         kernel = self._kernel_for(X)
-        X, y = checked_training(self, kernel, X, y)
+        rows, y = checked_training(self, kernel, X, y)
         y = column_or_1d(y, warn=True)
         weights = checked_weights(sample_weight, len(y))
         used = np.flatnonzero(weights)
@@ -134,9 +134,9 @@ class KernelSVR(Regression, SupportVectorMachine):
             problem = MarginProblem.regression(y[used], costs, epsilon, self.fit_intercept)
             return [Task(np.arange(len(used)), problem)]
 
-        given = (kernel, X, y, used, weights, weights, tasks, size)
+        given = (kernel, rows, y, used, weights, weights, tasks, size)
         found = self._solved_at(run, settings, C, *given)
-        self._keep(X, found)
+        self._keep(rows.X, found)
         self.certificate_ = gap_certificate(self.kernel_, found.solutions, settings)
         run.forget()
         return self
@@ -144,8 +144,8 @@ class KernelSVR(Regression, SupportVectorMachine):
     def _planned(self, kernel: Kernel, X: Any, y: Any) -> Plan:
         self._checked_settings()
         targets = np.zeros(n_rows(X)) if y is None else y
-        X, _ = checked_training(self, kernel, X, targets)
-        return self._plan_of(kernel, X, [n_rows(X)])
+        rows, _ = checked_training(self, kernel, X, targets)
+        return self._plan_of(kernel, rows, [rows.n])
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from more rows, each seen once: the stochastic solver on a stream.

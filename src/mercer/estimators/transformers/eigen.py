@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 
 from mercer.data.columns import n_rows, take_rows
-from mercer.data.memory import room_of
 from mercer.errors import (
     ApproximationWarning,
     ConvergenceWarning,
@@ -106,14 +105,14 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
     def _found(self, X: Any) -> Components:
         """Fit, and return the components of the training rows."""
         _refuse_number(self.kernel)
-        run, X = Run(self.time_limit), rows_in_memory(X, self.memory, type(self).__name__)
+        run, X = Run(self.time_limit), rows_in_memory(X, self._room, type(self).__name__)
         kernel = self._kernel_for(X)
-        X = checked_unlabelled(self, kernel, X)
-        kernel = kernel.resolved(X)
+        rows = checked_unlabelled(self, kernel, X)
+        X, kernel = rows.X, kernel.resolved(rows)
         kernel = recentred(kernel, X) if self.is_centred else kernel
         most = whole_or_none("n_components", self.n_components)
         most = None if most is None else min(most, n_rows(X))
-        unheld = unheld_gram_of(kernel, X, room_of(self.memory))
+        unheld = unheld_gram_of(kernel, X, self._room)
         settings = self._by_landmarks(kernel, X, unheld, most)
         solver = component_solver(
             self.solver,
@@ -148,8 +147,8 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         landmarks = None if gram is None else gram.landmarks
         self.approximation_ = None
         if landmarks is not None:
-            left, seen = LandmarkGram(landmarks, X).approximation_error()
-            self.approximation_ = Approximation(left, landmarks.n_features, seen)
+            left, count = LandmarkGram(landmarks, X).approximation_error()
+            self.approximation_ = Approximation(left, landmarks.n_features, count)
         elif found.index is not None:
             self.approximation_ = Approximation(found.residual, found.n_landmarks, len(unheld))
         self._keep(found, X, X if landmarks is None else landmarks.rows, run)
@@ -167,11 +166,12 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         y : ignored
             As in `fit`.
         """
-        X = rows_in_memory(X, self.memory, type(self).__name__)
+        X = rows_in_memory(X, self._room, type(self).__name__)
         kernel, model = self._kernel_for(X), clone(self)
-        X = checked_unlabelled(model, kernel, X)
-        kernel, most = kernel.resolved(X), whole_or_none("n_components", self.n_components)
-        gram = unheld_gram_of(kernel, X, room_of(self.memory))
+        rows = checked_unlabelled(model, kernel, X)
+        X, kernel = rows.X, kernel.resolved(rows)
+        most = whole_or_none("n_components", self.n_components)
+        gram = unheld_gram_of(kernel, X, self._room)
         return components_plan(model._settings(kernel, len(gram)), kernel, X, gram, most)
 
     def _by_landmarks(
@@ -188,7 +188,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         return Settings(
             self.solver,
             seed=checked_seed(self.random_state),
-            memory=room_of(self.memory),
+            memory=self._room,
             n_landmarks=self.n_landmarks,
             landmarks=checked_landmarks(self, kernel, self.landmarks),
             time_limit=self.time_limit,

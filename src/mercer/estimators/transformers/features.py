@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 
 from mercer.data.columns import column_values, is_table, n_rows
-from mercer.data.memory import memory_limit, room_of
+from mercer.data.memory import memory_limit
 from mercer.data.stream import some_rows, stream_of
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.refusals import refuse_indefinite_kernel
@@ -28,14 +28,13 @@ Array = NDArray[Any]
 class MappedFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     """Features of rows by a feature map that was fitted to others."""
 
-    memory: Any = None
     map_: FeatureMap
 
     def transform(self, X: Any) -> Array:
         """Return the features of the rows `X`, of shape (n, features); float32 where `X` is."""
         dtype = np.float32 if _is_single(X) else np.float64
         X = checked_rows(self, X)
-        check_fits((n_rows(X), self.map_.n_features), dtype, memory_limit(room_of(self.memory)))
+        check_fits((n_rows(X), self.map_.n_features), dtype, memory_limit(self._room))
         return np.asarray(self.map_(X, dtype))
 
     @property
@@ -143,8 +142,8 @@ class Nystroem(MappedFeatures):
                 "Nystroem compares rows with landmarks, and kernel='precomputed' has no rows; use "
                 "MercerMap or KernelPCA with solver='nystrom'"
             )
-        X = checked_unlabelled(self, kernel, X)
-        self.kernel_ = kernel.resolved(X)
+        checked = checked_unlabelled(self, kernel, X)
+        X, self.kernel_ = checked.X, kernel.resolved(checked)
         # No products with the Gram matrix of all rows, which is not read either.
         some = some_rows(X)
         refuse_indefinite_kernel(self.kernel_, some, unheld_gram_of(self.kernel_, some), products=0)
@@ -152,12 +151,12 @@ class Nystroem(MappedFeatures):
         run.enter(f"Nystroem: choosing landmarks among {n_rows(X)} rows")
         rows = self._chosen(X)
         run.enter(f"factor of {n_rows(rows)} landmarks")
-        check_fits((n_rows(rows), n_rows(rows)), np.float64, memory_limit(room_of(self.memory)))
+        check_fits((n_rows(rows), n_rows(rows)), np.float64, memory_limit(self._room))
         self.map_, _ = landmark_map(self.kernel_, rows)
         m, kept = n_rows(rows), self.n_components_
         said = f"{m} landmarks" if kept == m else f"{kept} of {m} landmarks, as others add nothing,"
         run.enter(f"what {said} leave of the kernel")
-        left = LandmarkGram(self.map_, X, room_of(self.memory)).trace_residual()
+        left = LandmarkGram(self.map_, X, self._room).trace_residual()
         self.approximation_ = Approximation(left, self.map_.n_features, min(n_rows(X), SAMPLE))
         return self
 
@@ -168,7 +167,7 @@ class Nystroem(MappedFeatures):
         m = _whole(self.n_components)
         seed = checked_seed(self.random_state) or 0
         count = min(m, n_rows(X))
-        return chosen_landmarks(self.kernel_, X, count, self.landmarks, seed, room_of(self.memory))
+        return chosen_landmarks(self.kernel_, X, count, self.landmarks, seed, self._room)
 
     @property
     def n_components_(self) -> int:
@@ -262,12 +261,12 @@ class RandomFourier(MappedFeatures):
         """
         X = stream_of(X)
         kernel = self._kernel_for(X)
-        X = checked_unlabelled(self, kernel, X)
-        self.kernel_ = kernel.resolved(X)
+        rows = checked_unlabelled(self, kernel, X)
+        self.kernel_ = kernel.resolved(rows)
         seed, count = checked_seed(self.random_state) or 0, _whole(self.n_components)
         Run().enter(f"RandomFourier: drawing frequencies of {count} features")
-        check_fits((count, self.n_features_in_), np.float64, memory_limit(room_of(self.memory)))
-        self.map_ = fourier_map(self.kernel_, some_rows(X), count, seed)
+        check_fits((count, self.n_features_in_), np.float64, memory_limit(self._room))
+        self.map_ = fourier_map(self.kernel_, some_rows(rows.X), count, seed)
         return self
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from mercer.data.checks import Matrix
 from mercer.data.layout import check_entries
-from mercer.data.memory import memory_limit, room_of
+from mercer.data.memory import memory_limit
 from mercer.estimators.estimator import Arguments
 from mercer.estimators.transformers.eigen import EigenFeatures
 from mercer.gram.gram import check_fits
@@ -160,9 +160,7 @@ class Monomials(TransformerMixin, Arguments):
         check_entries(X, "X")
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32])
         if isinstance(X, np.ndarray):
-            check_fits(
-                (len(X), self.n_output_features_), X.dtype, memory_limit(room_of(self.memory))
-            )
+            check_fits((len(X), self.n_output_features_), X.dtype, memory_limit(self._room))
         return self._expansion_(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:

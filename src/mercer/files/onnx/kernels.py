@@ -42,7 +42,7 @@ class Values:
     graph: Graph
     x: str
     names: Sequence[Any] = ()
-    _seen: dict[View, str] = field(default_factory=dict)
+    _named: dict[View, str] = field(default_factory=dict)
 
     def of(self, kernel: Kernel, Z: Any) -> str:
         """Return k(x, z) for every row x of the graph and every row z of `Z`, of shape (n, m)."""
@@ -98,20 +98,20 @@ class Values:
         left, right = factors[i.second]
         return g.apply("Mul", g.apply("Mul", value, right), left)
 
-    def _see(self, view: View) -> str:
+    def _behind(self, view: View) -> str:
         """Return the rows of the graph behind a view."""
         if not view:
             return self.x
-        if view not in self._seen:
-            before, step = self._see(view[:-1]), view[-1]
+        if view not in self._named:
+            before, step = self._behind(view[:-1]), view[-1]
             if isinstance(step, Select):
-                seen = selected(self.graph, before, step.columns, self._names(view[:-1]))
+                named = selected(self.graph, before, step.columns, self._names(view[:-1]))
             elif isinstance(step.g, FromOrigin):
-                seen = self._from_origin(before, step.g, self._names(view[:-1]))
+                named = self._from_origin(before, step.g, self._names(view[:-1]))
             else:
-                seen = mapped(self.graph, before, step.g)
-            self._seen[view] = seen
-        return self._seen[view]
+                named = mapped(self.graph, before, step.g)
+            self._named[view] = named
+        return self._named[view]
 
     def _names(self, view: View) -> Sequence[Any]:
         """Return the names of the columns behind a view, which a map does not keep."""
@@ -132,7 +132,7 @@ class Values:
     def _leaf(self, source: Input, right: Rows) -> str:
         kind = self._kind(source)
         assert isinstance(source, Leaf)
-        x = self._see(source.left)
+        x = self._behind(source.left)
         B = right.matrix(source.right, source)
         Z: NDArray[Any] = np.asarray(B.toarray() if sp.issparse(B) else B, np.float64)
         if kind == "dot":
@@ -195,10 +195,10 @@ class Values:
         kind, g = self._kind(source), self.graph
         assert isinstance(source, Leaf)
         if kind == "dot":
-            product = g.apply("Mul", self._see(source.left), self._see(source.right))
+            product = g.apply("Mul", self._behind(source.left), self._behind(source.right))
             return g.column(g.sum(product, 1))
         if kind == "minimum":
-            return g.apply("ReduceProd", self._see(source.left), axes=[1], keepdims=1)
+            return g.apply("ReduceProd", self._behind(source.left), axes=[1], keepdims=1)
         return self._zeros(1)
 
 

@@ -14,6 +14,7 @@ from mercer.data.stream import Stream
 from mercer.kernels import domains
 from mercer.kernels.language import printing
 from mercer.kernels.maps import MEAN, REFUSE, InputMap
+from mercer.tiles import Rows
 
 Array = NDArray[Any]
 
@@ -72,8 +73,9 @@ class Calendar(InputMap):
     def resolved(self, X: Any, weights: Array | None = None) -> Self:
         if self.is_resolved:
             return self
+        rows = Rows.of(X).X
         # One column fits into memory, as targets do.
-        dates = as_dates(X.collected() if isinstance(X, Stream) else X, self.zone)
+        dates = as_dates(rows.collected() if isinstance(rows, Stream) else rows, self.zone)
         days = _days(dates)
         known = ~np.isnan(days)
         weights = weights[known] if weights is not None else None

@@ -167,8 +167,8 @@ class HeldOut:
         """How good the predictions are, with intervals and the baseline."""
         w = np.ones(self.n) if self.weights is None else self.weights
         if not self.machine.is_classes:
-            seen, of_seen = (getattr(self.machine.problem, name, None) for name in ("y", "weights"))
-            y, weights = (self.y, w) if seen is None else (np.asarray(seen)[:, 0], of_seen)
+            y, own = (getattr(self.machine.problem, name, None) for name in ("y", "weights"))
+            y, weights = (self.y, w) if y is None else (np.asarray(y)[:, 0], own)
             mean = float(np.average(y, weights=weights))
             return regression_scores(np.asarray(self.y, float), self.predicted, mean, w)
         shares = self.class_shares

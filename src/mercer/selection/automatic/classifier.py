@@ -150,7 +150,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
             by groups left out.
         """
         run = Run(self.time_limit)
-        X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
+        X, y, sample_weight = opened_for("auto", self._room, X, y, sample_weight)
         reader = reader_of_rows(some_rows(X), self.keep)
         limit = run.share(self.share_of_kernels)
         search = self._search(limit, reader, X, y, sample_weight, groups)
@@ -196,7 +196,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         y : array of shape (n,) or str, optional
             Their classes; without them there are two.
         """
-        X, y, _ = opened_for("auto", self.memory, X, y)
+        X, y, _ = opened_for("auto", self._room, X, y)
         y = np.arange(n_rows(X)) % 2 if y is None else y
         reader = reader_of_rows(some_rows(X), self.keep)
         search = clone(self)._search(Run(), reader, X, y, None, None)
@@ -233,7 +233,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         weights = class_weighted(weights, self.class_weight, codes, classes)
         targets = one_against_rest(codes, len(classes))
         seed = checked_seed(self.random_state) or 0
-        given = (reader, rows, targets, weights, self.memory, seed, run, groups)
+        given = (reader, rows.X, targets, weights, self._room, seed, run, groups)
         return KernelSearch.of(*given, is_classes=True, keep=self.keep)
 
     def _noted(self, search: KernelSearch) -> Leaderboard:

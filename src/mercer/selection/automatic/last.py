@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from mercer.data.columns import is_table, n_columns, n_rows
-from mercer.data.memory import room_of, steady_limit
+from mercer.data.memory import steady_limit
 from mercer.data.stream import Stream, part_of
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression, KernelRidge, KernelRidgeMean
@@ -105,7 +105,7 @@ def _affordable(model: Machine, run: Run, search: KernelSearch, X: Any) -> Part:
         left /= 2.0
     kernels = _kernels(model)
     left /= len(kernels)
-    limit = steady_limit(room_of(model.memory))
+    limit = steady_limit(model._room)
     given = (reader_of(kernels), search.X, n_rows(X), columns, limit, left)
     return counted(*given, partial(_bytes_read, X, limit))
 

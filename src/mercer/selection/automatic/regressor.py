@@ -97,7 +97,7 @@ class KernelRegressor(MultiOutputMixin, Regression, AutomaticMachine):
             by groups left out.
         """
         run = Run(self.time_limit)
-        X, y, sample_weight = opened_for("auto", self.memory, X, y, sample_weight)
+        X, y, sample_weight = opened_for("auto", self._room, X, y, sample_weight)
         search = self._search(run, X, y, sample_weight, groups)
         _tell_of_two_values(search.y_unit * search.y)
         self.candidates_: Leaderboard = search.winners().settled
@@ -132,7 +132,7 @@ class KernelRegressor(MultiOutputMixin, Regression, AutomaticMachine):
         y : array of shape (n,) or (n, targets), or str, optional
             Their targets; without them there is one.
         """
-        X, y, _ = opened_for("auto", self.memory, X, y)
+        X, y, _ = opened_for("auto", self._room, X, y)
         y = np.zeros(n_rows(X)) if y is None else y
         search = clone(self)._search(Run(), X, y, None, None)
         kernels = [likely_kernel(search)] * LIKELY_PARTS
@@ -146,7 +146,7 @@ class KernelRegressor(MultiOutputMixin, Regression, AutomaticMachine):
         weights = checked_weights(sample_weight, len(targets))
         columns = targets.reshape(len(targets), -1)
         seed = checked_seed(self.random_state) or 0
-        given = (reader, rows, columns, weights, self.memory, seed, run, groups)
+        given = (reader, rows.X, columns, weights, self._room, seed, run, groups)
         return KernelSearch.of(*given, keep=self.keep)
 
     def predict(self, X: Any) -> Array:

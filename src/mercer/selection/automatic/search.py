@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold
 
 from mercer.data.columns import take_rows
-from mercer.data.memory import lacking, room_of, steady_limit
+from mercer.data.memory import lacking, steady_limit
 from mercer.errors import KernelOverflowError, MemoryLimitError, SingularSystemError
 from mercer.estimators.validation import training_subset
 from mercer.gram import gram_of
@@ -142,7 +142,7 @@ class KernelSearch:
         """
         numbers = None if groups is None else group_numbers(groups, len(y))
         # What is free differs from call to call, and samples must not.
-        limit = steady_limit(room_of(memory))
+        limit = steady_limit(memory)
         pool = pool_of(X, limit, seed, 2 * cls.judged_rows)
         if pool is not None:
             X, y, weights = take_rows(X, pool), y[pool], weights[pool]

@@ -10,7 +10,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
 from mercer.data.columns import n_rows
-from mercer.data.memory import memory_limit, room_of
+from mercer.data.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression
 from mercer.estimators.classes import Labelled
@@ -205,7 +205,7 @@ class KernelLogisticRegressionCV(ChosenClassifier):
         """Return the kernels with numbers for parameters, and the search among them."""
         reader = reader_of(kernels)
         data = Labelled.of(self, reader, X, y, sample_weight, self.class_weight)
-        rows, used = data.rows, data.used
+        rows, used = data.rows.X, data.used
         # Folds are stratified by the labels of rows without weight, too.
         splits = self._splits(rows, np.asarray(y).ravel(), groups)
         if not used.all():
@@ -216,7 +216,7 @@ class KernelLogisticRegressionCV(ChosenClassifier):
         of_rows = (data.codes[used], len(data.classes), 1.0, data.weights[used])
         problem = LogisticProblem(*of_rows, self.fit_intercept)
         seed = int(check_random_state(self._seed).randint(2**31))
-        limit = memory_limit(room_of(self.memory))
+        limit = memory_limit(self._room)
         kernels = [kernel.resolved(rows, data.copies[used]).remembered() for kernel in kernels]
         if self.kernels is None:
             kernels = default_grid(kernels, rows)

@@ -34,10 +34,10 @@ from mercer.selection.splits import Splits
 from mercer.solvers import LogisticProblem, NystromNewton, Run, Solution
 from mercer.solvers.logistic.leave_one_out import leave_one_out_scores
 from mercer.solvers.logistic.newton import Descent
-from mercer.tiles import Rows as Seen
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
-Rows = NDArray[np.intp]
+Positions = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class LogisticSearch:
         longest = max(fits, key=lambda fit: fit.expected)
         return replace(self, run=run.share(share_of_search(longest, run.time_limit)))
 
-    def on(self, rows: Rows) -> LogisticSearch:
+    def on(self, rows: Positions) -> LogisticSearch:
         """Return the search on some of the rows."""
         return replace(
             self,
@@ -148,7 +148,7 @@ class LogisticSearch:
         )
 
     @cached_property
-    def _order(self) -> Rows:
+    def _order(self) -> Positions:
         """The rows in a random order that follows from what they hold."""
         return shuffled(distinct_rows(self.reader, self.X, self.problem.codes), self.seed)
 
@@ -275,8 +275,8 @@ class LogisticSearch:
         is_free = self.problem.fit_intercept
         solved = [recentred(k, self.X) if is_free else k for k in kernels]
         if self.by_landmarks is None:
-            seen = Seen.of(self.X)
-            return [unheld_gram_of(kernel, seen, self.memory) for kernel in solved]
+            rows = Rows.of(self.X)
+            return [unheld_gram_of(kernel, rows, self.memory) for kernel in solved]
         settings, n = self.by_landmarks, len(self)
         if isinstance(settings.landmarks, str):
             given = settings.n_landmarks
@@ -363,7 +363,7 @@ class LogisticSearch:
         problem: LogisticProblem,
         Cs: Array,
         scored: Callable[[LogisticProblem, Solution], Array],
-        rows: Rows,
+        rows: Positions,
         patience: int | None,
     ) -> tuple[list[Array], list[float], bool]:
         """Return what ascending Cs say of some rows, how good that is, and whether time ended them.
@@ -381,7 +381,7 @@ class LogisticSearch:
                 return said, found, len(found) < len(Cs) or is_unfinished(s)
         return said, found, False
 
-    def _judged(self, F: Array, rows: Rows) -> float:
+    def _judged(self, F: Array, rows: Positions) -> float:
         """Return the score of held-out scores at some rows."""
         X = None if self.scores.scorer is None else training_subset(self.reader, self.X, rows)
         return self.scores(F, X, self.problem.codes[rows], self.problem.weights[rows])

@@ -144,7 +144,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         data = Labelled.of(self, kernel, X, y, sample_weight, self.class_weight)
         targets, weights = data.targets, data.weights
         model = self._regression(kernel)
-        model.fit_within(run, data.rows, targets, weights)
+        model.fit_within(run, data.rows.X, targets, weights)
 
         self.classes_, self.estimator_, self.kernel_ = data.classes, model, model.kernel_
         self.function_, self.certificate_ = model.function_, model.certificate_
@@ -170,7 +170,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         if y is None:
             return self._regression(kernel).plan(X)
         data = Labelled.of(clone(self), kernel, X, y, None, self.class_weight)
-        return self._regression(kernel).plan(data.rows, data.targets)
+        return self._regression(kernel).plan(data.rows.X, data.targets)
 
     def _regression(self, kernel: Kernel) -> KernelRidge | KernelRidgeMean:
         """Return the regression on the signs of the classes."""
@@ -342,7 +342,7 @@ class KernelRidgeClassifierCV(ChosenClassifier):
         if y is None:
             return self._regressions().plan(X)
         data = Labelled.of(self, reader_of(kernels), X, y, None, self.class_weight)
-        return self._regressions().plan(data.rows, data.targets)
+        return self._regressions().plan(data.rows.X, data.targets)
 
     def _regressions(self) -> KernelRidgeCV:
         """Return the search among regressions on the signs of the classes."""

@@ -92,7 +92,7 @@ class LowRankCurvature:
         self._most = min(room, max(int(self.largest_share * n), 1))
         self._wanted = min(rank or int(self.first_rank * n**0.5) + 1, self._most)
         self._uses_copy = copy is not None
-        self._seen: Array | None = None
+        self._multiplied: Array | None = None
         self._kept: list[Array] = []
         # The rank and the trace that pivots were taken for, each time: they are the same again
         # where these are.
@@ -119,7 +119,7 @@ class LowRankCurvature:
         self._inverses = [LowRankInverse(self._pivots.F * scale) for scale in root.scale.T]
         for inverse in self._inverses:
             inverse.shift(ridge)
-        self._seen = None
+        self._multiplied = None
 
     def _grow(self, rank: int, trace: float) -> None:
         before = self.rank
@@ -147,10 +147,10 @@ class LowRankCurvature:
 
     def _images(self, U: Array) -> list[Array]:
         """Return F R U for every column, kept since energy and solution are asked of one U."""
-        if self._seen is not U:
+        if self._multiplied is not U:
             each = zip(self._inverses, _columns(U), strict=True)
             self._kept = [inverse.image(V) for inverse, V in each]
-            self._seen = U
+            self._multiplied = U
         return self._kept
 
     def improve(self, steps: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.columns import column_places, n_columns
-from mercer.tiles.rows import see
+from mercer.tiles.rows import Rows
 from mercer.tiles.tile import Select, View
 
 Array = NDArray[np.float64]
@@ -47,14 +47,15 @@ def pulled_back(view: View, X: Any, V: Array) -> Array:
     V : array of shape (n, seen columns, targets)
         The derivative by what is seen of them.
     """
+    rows = Rows(X, "X")
     for i in reversed(range(len(view))):
-        step, seen = view[i], see(view[:i], X)
+        step, before = view[i], rows.behind(view[:i]).X
         if isinstance(step, Select):
-            out = np.zeros((len(V), n_columns(seen), V.shape[2]))
-            out[:, column_places(seen, step.columns)] = V
+            out = np.zeros((len(V), n_columns(before), V.shape[2]))
+            out[:, column_places(before, step.columns)] = V
             V = out
         elif isinstance(step.g, Differentiable):
-            V = step.g.pullback(seen, V)
+            V = step.g.pullback(before, V)
         else:
             raise ValueError(
                 f"the derivative of the map {step.g!r:.100} is not known; give it a method "
