@@ -1,8 +1,9 @@
-"""The contract of a fit as a linear map of its targets."""
+"""The contract of a fit as a linear map of its targets, and of errors at rows left out."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -37,3 +38,43 @@ class LinearSmoother(ABC):
     def at(self, X: Any, prior: Array) -> tuple[Array, Array]:
         """Return both."""
         return self.weights(X), self.variance(X, prior)
+
+
+class HeldOutBlocks(ABC):
+    """Ridge fits for every alpha whose errors at rows left out come in one pass, some at a time."""
+
+    path: Any
+    y: Array
+    alphas: Array
+
+    @abstractmethod
+    def _held_out(self) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield the leave-one-out errors of some rows, (alphas, rows, targets), and 1 - h."""
+
+    def leave_one_out(self) -> Array:
+        """Return what the fit without row i misses there, of shape (alphas, n, targets).
+
+        It is infinite where the other rows determine nothing.
+        """
+        return self.left_out()[0]
+
+    def left_out(self) -> tuple[Array, Array]:
+        """Return the leave-one-out errors, and 1 - h_i, the share of the residual in them.
+
+        The shapes are (alphas, n, targets) and (alphas, n); all rows are passed once for both.
+        """
+        errors = np.empty((len(self.alphas), *self.y.shape))
+        free = np.empty(errors.shape[:2])
+        for rows, some, share in self._held_out():
+            errors[:, rows], free[:, rows] = some, share
+        return errors, free
+
+    def losses(self) -> Array:
+        """Return the weighted mean of the squared leave-one-out errors, (alphas, targets).
+
+        Nothing of the size of rows x alphas is stored.
+        """
+        total, weights = np.zeros((len(self.alphas), self.y.shape[1])), self.path.weights
+        for rows, some, _ in self._held_out():
+            total += np.einsum("mit,mit,i->mt", some, some, weights[rows])
+        return np.asarray(total / weights.sum())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mercer.gram import LandmarkGram
 from mercer.native.lapack import eigh
 from mercer.solvers.lowrank.normal import Inverse, NormalSums, normal_sums
-from mercer.solvers.smoother import LinearSmoother
+from mercer.solvers.smoother import HeldOutBlocks, LinearSmoother
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -139,7 +139,7 @@ class Spectrum:
 
 
 @dataclass(frozen=True, eq=False)
-class LandmarkFits:
+class LandmarkFits(HeldOutBlocks):
     """The fits of a path to some targets, for every alpha.
 
     Parameters
@@ -203,32 +203,6 @@ class LandmarkFits:
                 errors = r / free[:, :, None]
                 without = np.where(r == 0.0, 0.0, np.inf * np.sign(r))
             yield rows, np.where(is_free, errors, without), free
-
-    def leave_one_out(self) -> Array:
-        """Return what the fit without row i misses there, of shape (alphas, n, targets).
-
-        It is infinite where the other rows determine nothing.
-        """
-        return self.left_out()[0]
-
-    def left_out(self) -> tuple[Array, Array]:
-        """Return the leave-one-out errors, and 1 - h_i, the share of the residual in them.
-
-        The shapes are (alphas, n, targets) and (alphas, n); all rows are passed once for both.
-        """
-        errors = np.empty((len(self.alphas), *self.y.shape))
-        free = np.empty(errors.shape[:2])
-        for rows, some, share in self._held_out():
-            errors[:, rows], free[:, rows] = some, share
-        return errors, free
-
-    def losses(self) -> Array:
-        """Return the weighted mean of the squared leave-one-out errors, (alphas, targets)."""
-        total = np.zeros((len(self.alphas), self.y.shape[1]))
-        weights = self.path.weights
-        for rows, some, _ in self._held_out():
-            total += np.einsum("mit,mit,i->mt", some, some, weights[rows])
-        return total / weights.sum()
 
     def leave_out(self, rows: Rows) -> Array:
         """Return what the fit without the rows misses there, (alphas, rows, targets)."""

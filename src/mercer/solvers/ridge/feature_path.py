@@ -17,7 +17,7 @@ from mercer.gram import Gram
 from mercer.native import NotPositiveError
 from mercer.solvers.ridge.design import design_of
 from mercer.solvers.ridge.primal import SingularValues, check_norms
-from mercer.solvers.smoother import LinearSmoother
+from mercer.solvers.smoother import HeldOutBlocks, LinearSmoother
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -78,7 +78,7 @@ class FeaturePath:
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureFits:
+class FeatureFits(HeldOutBlocks):
     """The fits of a path to some targets, for every alpha.
 
     Parameters
@@ -135,35 +135,6 @@ class FeatureFits:
         side_by_side = theta.transpose(1, 0, 2).reshape(theta.shape[1], -1)
         values = F @ side_by_side + path.design.offset(np.tile(means, len(theta)), side_by_side)
         return np.asarray(values.reshape(F.shape[0], len(theta), targets).transpose(1, 0, 2))
-
-    def leave_one_out(self) -> Array:
-        """Return what the fit without row i misses there, of shape (alphas, n, targets).
-
-        It is infinite where alpha = 0 and the rows left have features of lower rank.
-        """
-        return self.left_out()[0]
-
-    def left_out(self) -> tuple[Array, Array]:
-        """Return the leave-one-out errors, and 1 - h_i, the share of the residual in them.
-
-        The shapes are (alphas, n, targets) and (alphas, n); all rows are passed once for both.
-        """
-        errors = np.empty((len(self.alphas), *self.y.shape))
-        free = np.empty(errors.shape[:2])
-        for rows, some, share in self._held_out():
-            errors[:, rows], free[:, rows] = some, share
-        return errors, free
-
-    def losses(self) -> Array:
-        """Return the weighted mean of the squared leave-one-out errors, (alphas, targets).
-
-        Nothing of the size of rows x alphas is stored.
-        """
-        total = np.zeros((len(self.alphas), self.y.shape[1]))
-        weights = self.path.weights
-        for rows, some, _ in self._held_out():
-            total += np.einsum("mit,mit,i->mt", some, some, weights[rows])
-        return total / weights.sum()
 
     def _held_out(self) -> Iterator[tuple[slice, Array, Array]]:
         """Yield the leave-one-out errors of a few rows at a time, and 1 - h."""
