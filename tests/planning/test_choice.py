@@ -26,6 +26,7 @@ from mercer.solvers import (
     Cholesky,
     ConjugateGradient,
     LogisticProblem,
+    MarginProblem,
     Primal,
     RidgeProblem,
 )
@@ -141,6 +142,23 @@ def test_a_factor_is_taken_in_float32_where_that_saves_more_than_refining_it_tak
     )
     solver, _ = planned_ridge(Settings(solver="cholesky"), Gaussian(1.0), X, problem)
     assert solver.precision == precision
+
+
+def chosen_for(X, signs, C):
+    problem = MarginProblem.classification(signs, np.full(len(signs), C), True)
+    return planned_margin(Settings(), Linear(), X, [problem])[0].name
+
+
+def test_a_margin_problem_goes_by_features_where_these_are_counted_to_take_less(rng, monkeypatch):
+    monkeypatch.setattr("mercer.planning.rates.rates", lambda: RATES["v4"])
+    X, signs = rng.normal(size=(6000, 24)), np.where(np.arange(6000) % 2, 1.0, -1.0)
+    few = np.where(np.arange(6000) % 50 == 0, 1.0, -1.0)
+    # The larger the bounds, the more steps working sets take, and an interior point no more.
+    assert chosen_for(X, signs, 100.0) == "primal"
+    # Of a small class few rows have a coefficient, and are told of the steps of all.
+    assert [chosen_for(X, few, C) for C in (1.0, 1000.0)] == ["smo", "primal"]
+    # In many features classes come apart.
+    assert chosen_for(rng.normal(size=(2000, 200)), signs[:2000], 1000.0) == "smo"
 
 
 @pytest.mark.parametrize("clock", ["perf_counter", "thread_time"])

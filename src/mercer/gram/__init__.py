@@ -8,6 +8,7 @@ from mercer.gram.features import (
     features_of,
     open_features_of,
     sparse_entries,
+    sparse_sizes,
     sparse_weights,
 )
 from mercer.gram.gram import Gram
@@ -58,6 +59,7 @@ __all__ = [
     "open_features_of",
     "repair_of",
     "sparse_entries",
+    "sparse_sizes",
     "sparse_weights",
     "unheld_gram_of",
     "with_copy",

@@ -124,13 +124,20 @@ def sparse_entries(kernel: Kernel, X: Any, memory: Any = None) -> int | None:
     Such features are k-grams and those of sparse rows. None if there are none, or where they do
     not pay. The parameters are those of `FeatureGram`.
     """
+    found = sparse_sizes(kernel, X, memory)
+    return None if found is None else found[0]
+
+
+def sparse_sizes(kernel: Kernel, X: Any, memory: Any = None) -> tuple[int, int] | None:
+    """Return what `sparse_entries` does, and how many columns some of the rows have entries in."""
     phi = kernel.without_rules().feature_map
     if phi is None or not phi.stays_sparse(X) or (phi.is_open(X) and not _pay(kernel, X, memory)):
         return None
     # Rows that tell how many entries the features of all have.
     sample = 256
     some = np.linspace(0, n_rows(X) - 1, min(n_rows(X), sample)).astype(np.intp)
-    return int(phi(take_rows(X, some)).nnz * (n_rows(X) / len(some)))
+    F = phi(take_rows(X, some))
+    return int(F.nnz * (n_rows(X) / len(some))), len(used_columns(F))
 
 
 def features_at(kernel: Kernel, X: Any, columns: NDArray[np.int64] | None = None) -> Matrix:

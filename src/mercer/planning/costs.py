@@ -9,6 +9,7 @@ from mercer.gram.pivots import MOST_PIVOTS, POOL
 from mercer.planning.rates import Work
 from mercer.solvers.lowrank.hessian import FEW_COLUMNS, sampled_rows
 from mercer.solvers.lowrank.sketched import steps_of, sums_of
+from mercer.solvers.margin.coordinates import CoordinateDescent, most_epochs
 from mercer.solvers.margin.screening import Screening
 
 
@@ -56,10 +57,17 @@ class Costs:
     told: float = 200.0
     problem: int = 50_000
     more_than_many: float = 0.4
-    # Bytes that stand for all visits of a row by coordinate descent, and of an entry of its
-    # features; from real tables and texts of 5 to 100 entries in a row.
-    visits: float = 600_000.0
-    visited: float = 17_000.0
+    # The bound of a coefficient times k(x, x) beyond which working sets take more steps, about as
+    # many more; and epochs of coordinate descent by that number and a power of it. From tables and
+    # texts of 3089 to 59,535 rows at C from 0.1 to 100.
+    hard: float = 200.0
+    epochs: float = 60.0
+    epoch_power: float = 0.85
+    # Bytes that stand for a visit of a row by coordinate descent and of an entry of its features,
+    # and for a row in a step of the interior point that goes on where the features are few.
+    visit: float = 650.0
+    visited: float = 50.0
+    interior: float = 17_000.0
     # Bytes that stand for the visits of a feature of landmarks, in float32, until the gap is about
     # a hundredth: what comes after changes few labels, and is left to the limits.
     landmark_visited: float = 250.0
@@ -206,7 +214,7 @@ def working_set_work(n: int, problems: Sequence[int], entry: Work) -> Work:
     """Return the work for margin problems on so many of n rows each, by working sets.
 
     Every row of a problem is told of the steps of all others. Of many rows a low-rank copy of K
-    tells first which there is doubt about, so that fewer count.
+    tells first which are undecided, so that fewer count.
     """
     many = Screening.least_rows
     counted = [m if m <= many else many * (m / many) ** COSTS.more_than_many for m in problems]
@@ -217,9 +225,45 @@ def working_set_work(n: int, problems: Sequence[int], entry: Work) -> Work:
     )
 
 
-def coordinate_work(n: float, entries: float) -> Work:
-    """Return the work for a margin problem in features of so many entries, one row at a time."""
-    return Work(byte=COSTS.visits * n + COSTS.visited * entries)
+def hardened(work: Work, share: float, pull: float) -> Work:
+    """Return the work for a margin problem by working sets where its coefficients are known.
+
+    Parameters
+    ----------
+    work : Work
+        That of as many rows of ordinary difficulty.
+    share : float
+        The share of the rows that may have a coefficient at its bound.
+    pull : float
+        The mean bound of a coefficient times the mean of k(x, x).
+    """
+    return share * (1.0 + pull / COSTS.hard) * work
+
+
+def coordinate_work(shape: tuple[int, int], entries: float, pull: float) -> Work:
+    """Return the work for a margin problem in features, one row at a time.
+
+    Parameters
+    ----------
+    shape : (int, int)
+        Rows, and features.
+    entries : float
+        Entries of the features that are not zero.
+    pull : float
+        As for `hardened`.
+    """
+    n, p = shape
+    wanted = COSTS.epochs * pull**COSTS.epoch_power
+    is_narrow = p <= min(n, CoordinateDescent.most_features)
+    most = most_epochs(shape, entries, is_narrow)
+    work = min(wanted, most) * Work(byte=COSTS.visit * n + COSTS.visited * entries)
+    if wanted <= most:
+        return work
+    if is_narrow:
+        step = n * Work(double=float(p) ** 2, byte=COSTS.interior)
+        return work + CoordinateDescent.newton_steps * step
+    # Working sets go on, which compare rows by their features.
+    return work + hardened(working_set_work(n, [n], Work(column=entries / n)), 1.0, pull)
 
 
 def landmark_coordinate_work(n: int, m: int, problems: Sequence[int], entry: Work) -> Work:

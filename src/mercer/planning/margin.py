@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property, partial, reduce
+from operator import add
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.data.columns import n_rows
+from mercer.data.columns import take_rows
 from mercer.data.memory import FOR_WORK, beside, memory_limit, steady_limit
 from mercer.data.stream import Stream
 from mercer.gram import (
@@ -16,7 +18,7 @@ from mercer.gram import (
     HeldLandmarkGram,
     features_of,
     kept_gram_of,
-    sparse_entries,
+    sparse_sizes,
     unheld_gram_of,
 )
 from mercer.gram.features import ENTRY_BYTES
@@ -24,6 +26,7 @@ from mercer.kernels import Kernel
 from mercer.planning.costs import (
     batch_work,
     coordinate_work,
+    hardened,
     landmark_coordinate_work,
     working_set_work,
 )
@@ -38,14 +41,18 @@ from mercer.planning.landmarks import (
 )
 from mercer.planning.plan import Plan, Settings, among, check_room
 from mercer.planning.rates import Work
-from mercer.solvers import SMO, CoordinateDescent, MarginSolver, NystromDescent, as_margin_solver
+from mercer.solvers import (
+    SMO,
+    CoordinateDescent,
+    MarginProblem,
+    MarginSolver,
+    NystromDescent,
+    as_margin_solver,
+)
 from mercer.tiles import Rows
 
-# How many steps a margin problem takes depends on its targets more than on its sizes, so that what
-# is sooner solved in features is told by sizes at which it was, whatever the targets: rows beyond
-# FEW, squares of features for every row up to NARROW, where the interior point that takes over is
-# no dearer than K, and entries of sparse features for every entry of K up to MOST_READ.
-FEW, NARROW, MOST_READ = 1024, 2, 0.25
+# Rows up to which nothing is counted: working sets take a moment.
+FEW = 1024
 # Bytes of dense features and of their centred copy.
 FEATURE_BYTES = 16
 # Numbers for every row that working sets and random batches hold at least: coefficients, decision
@@ -56,31 +63,31 @@ COLUMNS = 24
 
 
 def planned_margin(
-    settings: Settings, kernel: Kernel, rows: Any, problems: Sequence[int] | None = None
+    settings: Settings, kernel: Kernel, X: Any, problems: Sequence[MarginProblem] | None = None
 ) -> tuple[MarginSolver, Gram]:
     """Return the solver that was named or is the cheaper, and the Gram matrix in its form.
 
-    `problems` says how many rows each of them has, by default one all; the other parameters are
-    those of `planned_ridge`.
+    `problems` are those of classes, by default one of all rows; the other parameters are those of
+    `planned_ridge`.
     """
-    seen = Rows.of(rows)
-    rows = seen.X
-    settings = _decided(settings, kernel, seen, problems or [seen.n])
-    solver = _solver(settings, kernel, seen)
+    rows = Rows.of(X)
+    X, costs = rows.X, _MarginCosts(kernel, rows, problems or [_balanced(rows.n)], settings)
+    settings = costs.decided()
+    solver = costs.solver(settings)
     if isinstance(solver, NystromDescent):
-        by_landmarks = planned_landmarks(settings, kernel, rows)
+        by_landmarks = planned_landmarks(settings, kernel, X)
         if settings.memory is not None and memory_limit(settings.memory) > FOR_WORK:
             # In a limit for the whole process they take no small part.
-            by_landmarks.memory = beside(by_landmarks.memory, 8 * COLUMNS * seen.n)
+            by_landmarks.memory = beside(by_landmarks.memory, 8 * COLUMNS * rows.n)
         return solver, HeldLandmarkGram.of(by_landmarks, solver.dtype)
     if not isinstance(solver, CoordinateDescent):
         # Entries that take long are held.
-        gram = kept_gram_of(kernel, seen, settings.memory)
-        needed = 8 * seen.n * VECTORS.get(solver.name, 1)
+        gram = kept_gram_of(kernel, rows, settings.memory)
+        needed = 8 * rows.n * VECTORS.get(solver.name, 1)
         if not gram.has_room(needed):
             check_room(solver.name, needed, gram.memory, solver.name)
         return solver, gram
-    features = features_of(kernel, rows, settings.memory)
+    features = features_of(kernel, X, settings.memory)
     if features is None:
         raise ValueError(
             f"solver='primal' needs a kernel with finitely many features, and {kernel!r} is not "
@@ -89,99 +96,162 @@ def planned_margin(
     return solver, features.in_use()
 
 
-def margin_plan(settings: Settings, kernel: Kernel, rows: Any, problems: Sequence[int]) -> Plan:
+def margin_plan(
+    settings: Settings, kernel: Kernel, X: Any, problems: Sequence[MarginProblem]
+) -> Plan:
     """Return what `planned_margin` would return, in words, with the others that fit.
 
     The parameters are those of `planned_margin`.
     """
-    limit = memory_limit(settings.memory)
-    if isinstance(rows, Stream):
-        by_landmarks = _by_landmarks(kernel, rows, problems, settings)
-        return streamed_plan(by_landmarks, settings, kernel, rows, len(problems))
-    seen = Rows.of(rows)
-    settings = _decided(settings, kernel, seen, problems)
-    name = _solver(settings, kernel, seen).name
-    plans: list[Plan | None] = [*_plans(kernel, rows, limit, problems)]
+    limit, rows = memory_limit(settings.memory), Rows.of(X)
+    X, costs = rows.X, _MarginCosts(kernel, rows, problems, settings)
+    if isinstance(X, Stream):
+        return streamed_plan(costs.by_landmarks, settings, kernel, X, len(problems))
+    settings = costs.decided()
+    name = costs.solver(settings).name
+    plans: list[Plan | None] = [*costs.plans(limit)]
     if may_have_landmarks(settings, kernel):
         gram = unheld_gram_of(kernel, rows, limit)
-        plans.append(_by_landmarks(kernel, rows, problems, settings).plan(settings, gram))
+        plans.append(costs.by_landmarks.plan(settings, gram))
     kept = (plan for plan in plans if plan is not None)
     return among(kept, name, limit, kernel, settings.time_limit)
 
 
-def _decided(settings: Settings, kernel: Kernel, seen: Rows, problems: Sequence[int]) -> Settings:
-    """Return the settings, with landmarks where the plan may choose them and exact is slow."""
-    rows = seen.X
-    settings = settings.for_rows(rows)
-    by_name = settings.names(NystromDescent)
-    if not by_name and (not settings.is_open or seen.n <= EXACT_ROWS):
-        return settings
-    by_landmarks = _by_landmarks(kernel, rows, problems, settings)
-    if by_name:
-        return by_landmarks.limited(settings)
-    exact = working_set_work(seen.n, problems, entry_work(kernel, rows))
-    if _wants_features(settings, kernel, seen):
-        # Few or sparse features are read as soon as those of landmarks.
-        exact = Work()
-    return by_landmarks.chosen(settings, kernel, exact)
+def _balanced(n: int) -> MarginProblem:
+    """Return a problem of two classes of one size, at C = 1."""
+    return MarginProblem.classification(np.where(np.arange(n) % 2, 1.0, -1.0), np.ones(n), True)
 
 
-def _by_landmarks(
-    kernel: Kernel, rows: Any, problems: Sequence[int], settings: Settings
-) -> ByLandmarks:
-    """Return what landmarks take."""
-    n, entry = n_rows(rows), entry_work(kernel, rows)
-    work = partial(landmark_coordinate_work, n, problems=problems, entry=entry)
-    descent = NystromDescent().configured(settings.tol, None, None)
-    memory, itemsize = steady_limit(settings.memory), np.dtype(descent.dtype).itemsize
+@dataclass(frozen=True, eq=False)
+class _MarginCosts:
+    """What every solver would take for margin problems.
 
-    def needed(m: int) -> int:
-        return landmark_feature_bytes(n, m, memory, itemsize) + 8 * COLUMNS * n
+    Parameters
+    ----------
+    kernel, rows
+        k, and the rows of all problems.
+    problems : sequence of MarginProblem
+        The problems, of which the sizes and bounds count.
+    settings : Settings
+        What the estimator was told.
+    """
 
-    return ByLandmarks(n, work, needed)
+    # Squares of dense features for every row up to which they are few: in more of them classes come
+    # apart, whatever the bounds, and working sets end soon.
+    narrow: ClassVar[int] = 2
+    # The tolerance from which on few rows of few features go by them too: K is singular then, and
+    # pairs of coefficients converge slowly, where an interior point takes its usual steps.
+    tight: ClassVar[float] = 1e-6
 
+    kernel: Kernel
+    rows: Rows
+    problems: Sequence[MarginProblem]
+    settings: Settings
 
-def _solver(settings: Settings, kernel: Kernel, seen: Rows) -> MarginSolver:
-    """Return the solver that was named, or the one to take."""
-    given = (settings.tol, settings.max_iter, settings.seed)
-    if not settings.is_open:
-        return as_margin_solver(settings.solver, *given)
-    chosen = CoordinateDescent() if _wants_features(settings, kernel, seen) else SMO()
-    return chosen.configured(*given)
+    def decided(self) -> Settings:
+        """Return the settings, with landmarks where the plan may choose them and exact is slow."""
+        settings = self.settings.for_rows(self.rows.X)
+        if settings.names(NystromDescent):
+            return self.by_landmarks.limited(settings)
+        if not settings.is_open or self.rows.n <= EXACT_ROWS:
+            return settings
+        # Features that are sooner gone by are read as soon as those of landmarks.
+        exact = Work() if self.prefers_features else self.by_rows
+        return self.by_landmarks.chosen(settings, self.kernel, exact)
 
+    def solver(self, settings: Settings) -> MarginSolver:
+        """Return the solver that was named, or the one to take."""
+        given = (settings.tol, settings.max_iter, settings.seed)
+        if not settings.is_open:
+            return as_margin_solver(settings.solver, *given)
+        chosen = CoordinateDescent() if self.prefers_features else SMO()
+        return chosen.configured(*given)
 
-def _wants_features(settings: Settings, kernel: Kernel, seen: Rows) -> bool:
-    """Whether there are many rows of sparse features or of few, sooner read than compared."""
-    rows, n, tol = seen.X, seen.n, settings.tol
-    is_small = n <= FEW
-    # The tolerance from which on fewer rows of so few features go by them too: K is singular then,
-    # and pairs of coefficients converge slowly, where an interior point takes its usual steps.
-    tight = 1e-6
-    if is_small and not (isinstance(tol, float) and tol <= tight):
-        return False
-    # Not by what is free: the same call goes by features or by rows every time.
-    limit = steady_limit(settings.memory)
-    entries = sparse_entries(kernel, rows, limit)
-    if entries is not None:
-        return not is_small and entries <= min(MOST_READ * n**2, limit / ENTRY_BYTES)
-    most = min((NARROW * n) ** 0.5, limit / (FEATURE_BYTES * n))
-    return kernel.n_features(rows, int(most)) is not None
+    @property
+    def by_landmarks(self) -> ByLandmarks:
+        """What landmarks take."""
+        n = self.rows.n
+        sizes, entry = [len(p.z) for p in self.problems], self.entry
+        work = partial(landmark_coordinate_work, n, problems=sizes, entry=entry)
+        descent = NystromDescent().configured(self.settings.tol, None, None)
+        memory, itemsize = steady_limit(self.settings.memory), np.dtype(descent.dtype).itemsize
 
+        def needed(m: int) -> int:
+            return landmark_feature_bytes(n, m, memory, itemsize) + 8 * COLUMNS * n
 
-def _plans(kernel: Kernel, rows: Any, limit: int, problems: Sequence[int]) -> Iterator[Plan]:
-    """Yield what every solver that serves would take."""
-    n, entry = n_rows(rows), entry_work(kernel, rows)
-    entries, each = sparse_entries(kernel, rows, limit), ENTRY_BYTES
-    if entries is None:
-        p, each = kernel.n_features(rows), FEATURE_BYTES
-        entries = None if p is None else n * p
-    if entries is not None:
-        work = coordinate_work(sum(problems), entries * sum(problems) / n)
-        reason = f"a step reads one row of features, about {entries / n:.0f} entries"
-        yield Plan("primal", "explicit features", each * entries, work.seconds, reason)
-    work = working_set_work(n, problems, entry)
-    reason = "working sets are exact to the tolerance, and rows that are asked for are kept"
-    kept = min(8 * n**2, SMO.store_bytes, limit)
-    yield Plan("smo", "rows in float32 or float64", kept, work.seconds, reason)
-    work, reason = batch_work(n, entry), "small random batches store nothing of n^2"
-    yield Plan("sgd", "a streamed matrix", 8 * VECTORS["sgd"] * n, work.seconds, reason)
+        return ByLandmarks(n, work, needed)
+
+    @cached_property
+    def entry(self) -> Work:
+        """What an entry of K takes."""
+        return entry_work(self.kernel, self.rows.X)
+
+    @property
+    def by_rows(self) -> Work:
+        """What working sets take for problems of ordinary difficulty."""
+        return working_set_work(self.rows.n, [len(p.z) for p in self.problems], self.entry)
+
+    @cached_property
+    def features(self) -> tuple[int, int, int] | None:
+        """About the entries of the features, their columns, and bytes for each; None if none."""
+        # Not by what is free: the same call goes by features or by rows every time.
+        X, n, limit = self.rows.X, self.rows.n, steady_limit(self.settings.memory)
+        found = sparse_sizes(self.kernel, X, limit)
+        if found is not None:
+            return (*found, ENTRY_BYTES)
+        p = self.kernel.n_features(X)
+        return None if p is None else (n * p, p, FEATURE_BYTES)
+
+    @cached_property
+    def pull(self) -> float:
+        """The mean bound of a coefficient times the mean of k(x, x) at some of the rows."""
+        X, n, sample = self.rows.X, self.rows.n, 64
+        some = take_rows(X, np.linspace(0, n - 1, min(n, sample)).astype(np.intp))
+        bounds = [np.maximum(p.upper, -p.lower).mean() for p in self.problems]
+        return float(np.mean(bounds) * np.mean(self.kernel.diagonal(some)))
+
+    @property
+    def by_features(self) -> Work:
+        """What coordinate descent takes."""
+        assert self.features is not None
+        entries, p, _ = self.features
+        sizes = [len(problem.z) for problem in self.problems]
+        parts = (coordinate_work((m, p), entries * m / self.rows.n, self.pull) for m in sizes)
+        return reduce(add, parts)
+
+    @cached_property
+    def prefers_features(self) -> bool:
+        """Whether features are sooner gone by than rows are compared, by the bounds as well."""
+        n, tol = self.rows.n, self.settings.tol
+        if n <= FEW:
+            is_tight = isinstance(tol, float) and tol <= self.tight
+            most = int((self.narrow * n) ** 0.5)
+            X = self.rows.X
+            is_dense = is_tight and sparse_sizes(self.kernel, X) is None
+            return is_dense and self.kernel.n_features(X, most) is not None
+        if self.features is None:
+            return False
+        entries, p, each = self.features
+        is_wide = each == FEATURE_BYTES and p**2 > self.narrow * n
+        if is_wide or each * entries > steady_limit(self.settings.memory):
+            return False
+        # As many coefficients of one sign are at a bound as of the other.
+        sides = [(p.upper.sum(), -p.lower.sum()) for p in self.problems]
+        share = sum(2.0 * min(side) for side in sides) / sum(map(sum, sides))
+        # In as many features as rows no bound need be met.
+        pull = self.pull if p < n else 0.0
+        return self.by_features.cost < hardened(self.by_rows, share, pull).cost
+
+    def plans(self, limit: int) -> Iterator[Plan]:
+        """Yield what every solver that serves would take."""
+        n = self.rows.n
+        if self.features is not None:
+            entries, _, each = self.features
+            reason = f"a step reads one row of features, about {entries / n:.0f} entries"
+            work = self.by_features
+            yield Plan("primal", "explicit features", each * entries, work.seconds, reason)
+        reason = "working sets are exact to the tolerance, and rows that are asked for are kept"
+        kept = min(8 * n**2, SMO.store_bytes, limit)
+        yield Plan("smo", "rows in float32 or float64", kept, self.by_rows.seconds, reason)
+        work, reason = batch_work(n, self.entry), "small random batches store nothing of n^2"
+        yield Plan("sgd", "a streamed matrix", 8 * VECTORS["sgd"] * n, work.seconds, reason)

@@ -77,9 +77,15 @@ def test_new_letters_and_empty_rows_are_predicted(texts):
     assert_allclose(model.decision_function(["", "NNNNN", "A"]), model.intercept_[0])
 
 
-def test_many_rows_of_k_grams_are_solved_in_the_primal(texts, many):
-    X, y, _ = texts
-    assert isinstance(KernelSVC("spectrum(k=3)").fit(X, y).solver_, CoordinateDescent)
+@pytest.fixture
+def many_texts(rng):
+    X = strings.words(rng, 2000, "ACGT", 40)
+    return X, np.array([x.count("ACG") > x.count("GTT") for x in X])
+
+
+def test_many_rows_of_k_grams_are_solved_in_the_primal(many_texts):
+    model = KernelSVC("spectrum(k=3)", 100.0).fit(*many_texts)
+    assert isinstance(model.solver_, CoordinateDescent)
 
 
 def test_few_rows_are_solved_in_the_dual(texts, many):
@@ -100,9 +106,9 @@ def test_rows_without_any_k_gram_are_no_obstacle():
 
 
 @pytest.mark.parametrize("kernel", ["linear", "polynomial(degree=2)"])
-def test_many_rows_of_few_features_are_solved_in_the_primal(many, kernel):
-    X, y = make_classification(500, 5, flip_y=0.1, random_state=0)
-    model = KernelSVC(kernel).fit(X, y)
+def test_many_rows_of_few_features_are_solved_in_the_primal(kernel):
+    X, y = make_classification(3000, 5, flip_y=0.1, random_state=0)
+    model = KernelSVC(kernel, 10.0).fit(X, y)
     assert isinstance(model.solver_, CoordinateDescent)
     assert model.certificate_.satisfied
 
@@ -150,8 +156,8 @@ def test_raw_columns_of_all_sizes_are_solved(rng):
     assert model.score(X, y) > 0.97
 
 
-def test_sparse_rows_of_words_are_solved_in_the_primal(many, rng):
-    texts = [" ".join(rng.choice(list("abcdefghij"), 8)) for _ in range(300)]
+def test_sparse_rows_of_words_are_solved_in_the_primal(rng):
+    texts = [" ".join(rng.choice(list("abcdefghij"), 8)) for _ in range(1500)]
     y = np.array(["a" in text and "b" in text for text in texts])
     X = TfidfVectorizer(token_pattern=r"\w").fit_transform(texts)
     for kernel in ("linear", "cosine"):
@@ -239,9 +245,8 @@ def test_sparse_features_that_do_not_fit_are_refused_by_fit_and_plan(texts):
         model.plan(X)
 
 
-def test_the_plan_names_the_primal_and_what_else_would_do(texts, many):
-    X, *_ = texts
-    plan = KernelSVC("spectrum(k=3)").plan(X)
+def test_the_plan_names_the_primal_and_what_else_would_do(many_texts):
+    plan = KernelSVC("spectrum(k=3)", 100.0).plan(*many_texts)
     assert plan.solver == "primal"
     assert {other.solver for other in plan.alternatives} == {"smo", "sgd"}
     other = KernelSVC(Gaussian(1.0)).plan(np.arange(20.0).reshape(10, 2))

@@ -14,7 +14,7 @@ from mercer.gram import FeatureGram, LowRankGram, StreamedGram
 from mercer.kernels import Gaussian, Linear, Spectrum
 from mercer.solvers import SMO, CoordinateDescent, MarginProblem, Run
 from mercer.solvers.margin import coordinates
-from mercer.solvers.margin.coordinates import _centred, _epochs, _State
+from mercer.solvers.margin.coordinates import _centred, _State, most_epochs
 from mercer.solvers.margin.interior import interior_point
 
 
@@ -88,7 +88,7 @@ def test_features_that_hang_together_are_left_to_an_interior_point(rng, signs, m
     F = 30.0 * rng.normal(size=(300, 12))
     problem = classification(signs, 100.0)
     with monkeypatch.context() as patient:
-        patient.setattr(coordinates, "_epochs", lambda F, is_narrow: 1001)
+        patient.setattr(coordinates, "most_epochs", lambda *sizes: 1001)
         alone = CoordinateDescent(max_iter=1000).solve(LowRankGram(F), problem)
     assert alone.residual[0] > 0.1
     found = CoordinateDescent().solve(LowRankGram(F), problem)
@@ -246,8 +246,8 @@ def run_of(F, problem, run=None):
     ],
 )
 def test_epochs_take_no_longer_than_what_would_take_over(shape, is_narrow, epochs):
-    assert _epochs(np.zeros(shape), is_narrow) == math.ceil(epochs)
-    assert _epochs(np.zeros((0, 3)), is_narrow) == 0
+    assert most_epochs(shape, math.prod(shape), is_narrow) == math.ceil(epochs)
+    assert most_epochs((0, 3), 0, is_narrow) == 0
 
 
 def test_looks_are_ever_further_apart(F, signs):
@@ -341,7 +341,7 @@ def test_an_interior_point_takes_over_where_its_matrices_fit(
     monkeypatch.setattr(run, "jump", jumped.append)
     CoordinateDescent(1e-2)._descend(run, memory)
     assert jumped[0][0] == pytest.approx(1e-3)
-    assert jumped[0][1] == _epochs(F[:, :columns], jumps)
+    assert jumped[0][1] == most_epochs(F[:, :columns].shape, F[:, :columns].size, jumps)
     assert jumped[1:] == ([pytest.approx(1e-3)] if jumps else [])
     jumped.clear()
     CoordinateDescent(1e-2, max_iter=5)._descend(run, memory)

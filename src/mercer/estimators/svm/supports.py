@@ -247,7 +247,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
 
         What ran is kept, and `X` and `y` are for callbacks.
         """
-        planned = partial(planned_margin, problems=[len(task.index) for task in tasks])
+        planned = partial(planned_margin, problems=[task.problem for task in tasks])
         solver, repair = self._prepared(run, settings, kernel, rows, planned, OffsetAlone(self.tol))
         # Of several costs the first tells the fit from others.
         if self.checkpoint is not None and run.checkpoint is None:
@@ -273,9 +273,15 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     def _checked_settings(self) -> Any:
         """Return C and what else of the objective is a number, or refuse it."""
 
-    def _plan_of(self, kernel: Kernel, rows: Rows, problems: Sequence[int]) -> Plan:
-        """Return the plan for problems of so many checked rows each."""
-        return margin_plan(self._settings(), self._resolved(kernel, rows), rows.X, problems)
+    def _plan_of(self, kernel: Kernel, rows: Rows, tasks: Sequence[Task]) -> Plan:
+        """Return the plan for problems of checked rows."""
+        problems = [task.problem for task in tasks]
+        return margin_plan(self._settings(), self._resolved(kernel, rows), rows, problems)
+
+    @property
+    def _finite_cost(self) -> float:
+        """C, or what a hard margin begins with."""
+        return 1.0 if np.inf == self.C else float(self.C)
 
     def _function(self, dual: DualFunction, gram: Gram, solutions: Sequence[Solution]) -> Function:
         """Return f + b by the weights of features that solvers found, or that pay."""

@@ -31,7 +31,6 @@ from mercer.estimators.svm.supports import (
 from mercer.estimators.training import checked_for_plan
 from mercer.estimators.validation import checked_rows
 from mercer.functions import DualFunction, PairFunction
-from mercer.functions.pairs import pairs_of
 from mercer.kernels import Kernel
 from mercer.planning import Plan
 from mercer.solvers import Run
@@ -69,8 +68,8 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
         the columns of ``"ovr"``; else the first of them, as scikit-learn does by default.
     solver : {"auto", "smo", "primal", "sgd", "nystrom"} or solver
         ``"smo"`` is exact to the tolerance, and so is ``"primal"``, which finds the weights of
-        explicit features; ``"sgd"`` goes by small random batches. ``"auto"`` takes ``"primal"``
-        for many rows whose features are few, or sparse as k-grams are, else ``"smo"``.
+        explicit features; ``"sgd"`` goes by small random batches. ``"auto"`` takes the one of
+        ``"primal"`` and ``"smo"`` that is counted to take less, by rows, features, classes and C.
         ``"nystrom"`` is exact for the kernel of landmarks; ``"auto"`` takes it where these are
         given, and warns where an exact fit is counted to take longer than half of `time_limit`, or
         a minute.
@@ -221,12 +220,11 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
 
     def _planned(self, kernel: Kernel, X: Any, y: Any) -> Plan:
         self._checked_settings()
-        rows, codes, classes = checked_for_plan(self, kernel, X, y)
-        n, counts = len(codes), np.bincount(codes)
-        if classes == 2 or self.multiclass == "ovr":
-            return self._plan_of(kernel, rows, [n] * (classes if classes > 2 else 1))
-        pairs = [int(counts[i] + counts[j]) for i, j in pairs_of(classes)]
-        return self._plan_of(kernel, rows, pairs)
+        rows, codes, _ = checked_for_plan(self, kernel, X, y)
+        costs = np.full(len(codes), self._finite_cost)
+        return self._plan_of(
+            kernel, rows, class_tasks(codes, self.multiclass, self.fit_intercept, costs)
+        )
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, each seen once: the stochastic solver on a stream.

@@ -142,10 +142,12 @@ class KernelSVR(Regression, SupportVectorMachine):
         return self
 
     def _planned(self, kernel: Kernel, X: Any, y: Any) -> Plan:
-        self._checked_settings()
+        epsilon = self._checked_settings()[1]
         targets = np.zeros(n_rows(X)) if y is None else y
-        rows, _ = checked_training(self, kernel, X, targets)
-        return self._plan_of(kernel, rows, [rows.n])
+        rows, y = checked_training(self, kernel, X, targets)
+        costs = np.full(rows.n, self._finite_cost)
+        problem = MarginProblem.regression(y, costs, epsilon, self.fit_intercept)
+        return self._plan_of(kernel, rows, [Task(np.arange(rows.n), problem)])
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from more rows, each seen once: the stochastic solver on a stream.

@@ -125,7 +125,7 @@ class CoordinateDescent(MarginSolver):
         goal, (n, p) = self.share * self.tol, state.F.shape
         # It holds the squares of the features, shares of them, and a factor.
         is_narrow = p <= min(n, self.most_features) and 32 * p * p <= memory
-        own = _epochs(state.F, is_narrow)
+        own = most_epochs(state.F.shape, state.F.size, is_narrow)
         most = own if self.max_iter is None else min(own, self.max_iter)
         state.descend(goal, most)
         is_cut = most < own
@@ -146,16 +146,16 @@ def _centred(F: Matrix, problem: MarginProblem) -> tuple[Matrix, Array]:
     return F - mean, mean
 
 
-def _epochs(F: Features, is_narrow: bool) -> int:
+def most_epochs(shape: tuple[int, int], entries: float, is_narrow: bool) -> int:
     """Return how many epochs take no longer than what would take over."""
-    n, p = F.shape
+    n, p = shape
     # Working sets compute K, an interior point the squares of the features.
     kind = CoordinateDescent
     work = kind.entries_read * n * n
     if is_narrow:
         by_newton = kind.newton_steps * n * (p + kind.more_steps) ** 2
         work = min(work, by_newton // kind.multiplied)
-    return min(kind.epochs, ceil(work / max(F.size, 1)))
+    return min(kind.epochs, ceil(work / max(entries, 1)))
 
 
 class _State:
