@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer import Gaussian
+from mercer.data.stream import stream_of
 from mercer.errors import MemoryLimitError
 from mercer.gram import HeldEntriesGram, HeldLandmarkGram, fits_features, landmark_gram
 from mercer.testing import check_gram
@@ -92,3 +93,13 @@ def test_a_part_of_the_entries_has_its_rows_in_their_order(index):
 
 def test_landmarks_that_are_nearly_dependent_have_features_and_no_entries():
     assert isinstance(HeldEntriesGram.of(gram(scale=30.0)), HeldLandmarkGram)
+
+
+@pytest.mark.parametrize(("dtype", "off"), [(np.float64, 1e-12), (np.float32, 1e-4)])
+def test_products_and_entries_of_any_rows_of_a_stream_are_those_of_held_features(dtype, off):
+    streamed = landmark_gram(Gaussian(1.5), stream_of(lambda: iter([X[:20], X[20:]])), None, X[:12])
+    index = np.array([30, 4, 50, 7])
+    part, F = HeldLandmarkGram.of(streamed, dtype).part(index), streamed.landmarks(X)[index]
+    V = random.normal(size=(4, 2))
+    assert_allclose(part.product(V), F @ (F.T @ V), rtol=0, atol=off)
+    assert_allclose(part.between([2, 0], slice(1, 4)), F[[2, 0]] @ F[1:].T, rtol=0, atol=off)

@@ -137,6 +137,23 @@ class HeldLandmarkGram(StoredLandmarkGram):
     ) -> Iterator[tuple[slice, Array]]:
         yield from self.stored_blocks(entries, first)
 
+    def product(self, V: Array) -> Array:
+        inner = np.zeros((self.landmarks.n_features, *V.shape[1:]))
+        for rows, F in self.feature_blocks():
+            inner += F.T @ V[rows]
+        out = np.empty((len(self), *V.shape[1:]))
+        for rows, F in self.feature_blocks():
+            out[rows] = F @ inner
+        return out
+
+    def between(self, rows: Index, columns: Index) -> Array:
+        down, across = (self.where[positions(i, len(self))] for i in (rows, columns))
+        left = self.matrix[down].astype(np.float64)
+        out = np.empty((len(down), len(across)))
+        for some in row_blocks((len(across), self.landmarks.n_features)):
+            out[:, some] = left @ self.matrix[across[some]].astype(np.float64).T
+        return out
+
     def to_stored(self, V: Array) -> Array:
         return V
 

@@ -305,10 +305,11 @@ class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
             copies = copies_of(weights) if is_weighted else weights
         targets = targets.reshape(len(targets), -1)
         units = scores.units_of(targets)
-        if scores.scorer is not None and (units != 1.0).any():
+        largest = float(np.abs(targets).max(initial=0.0))
+        if scores.scorer is not None and not 1e-150 < (largest or 1.0) < 1e150:
             raise ValueError(
-                f"scoring={self.scoring!r} may square errors, got y of up to "
-                f"{np.abs(targets).max():.3g}; divide y by that, or use scoring=None"
+                f"scoring={self.scoring!r} may square errors, got y of up to {largest:.3g}; "
+                "divide y by that, or use scoring=None"
             )
         search = Search(
             rows,

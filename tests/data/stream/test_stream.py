@@ -131,6 +131,8 @@ def test_rows_are_taken_in_any_order_and_several_times(X):
     stream = stream_of(cut(X, [20, 30]))
     for index in ([3, 1, 0, 2], [0, 0, 49], [49, 20, 19]):
         assert np.array_equal(stream.take(np.array(index)), X[index])
+    part = stream.part(np.array([30, 4, 7]))
+    assert np.array_equal(part.take(np.array([1, 0])), X[[4, 30]])
     with pytest.raises(ValueError, match="read in their order"):
         list(stream.part(np.array([3, 1])).blocks(10))
 

@@ -69,10 +69,13 @@ class Stream:
 
     def take(self, index: NDArray[np.intp]) -> Any:
         """Return some rows in memory, in any order, by a pass up to the last of them."""
-        ascending, places = np.unique(np.asarray(index, np.intp), return_inverse=True)
+        index = np.asarray(index, np.intp)
+        wanted = index if self.index is None else self.index[index]
+        # Those of a part in any order, too, as two classes beside each other are.
+        ascending, places = np.unique(wanted, return_inverse=True)
         if len(ascending) == 0:
             return take_rows(self.head, slice(0, 0))
-        rows = _together(self.part(ascending)._kept(), len(ascending))
+        rows = _together(replace(self, index=ascending)._kept(), len(ascending))
         is_same = len(places) == len(ascending) and bool((np.diff(places) > 0).all())
         return rows if is_same else take_rows(rows, places)
 

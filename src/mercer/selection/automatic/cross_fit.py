@@ -26,6 +26,7 @@ from mercer.selection.automatic.search import REFUSALS, KernelSearch
 from mercer.selection.automatic.sums import sum_of
 from mercer.solvers import Run
 from mercer.solvers.logistic.temperature import smoothed_targets, temperature
+from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
 Sample = NDArray[np.intp]
@@ -155,7 +156,8 @@ class CrossFit:
         search = self.search
         model = KernelRidge(kernel, alpha, memory=search.memory)
         # All rows were checked, which of a wide table takes longer than a fit.
-        given = (self.rows(kernel, train), search.y[train], search.weights[train])
+        rows = Rows.checked(self.rows(kernel, train))
+        given = (rows, search.y[train], search.weights[train])
         found = model.fit_checked(Run(None), kernel, *given).function_(self.rows(kernel, test))
         # What stands in for a fit that was broken off says nothing about the kernel.
         check()

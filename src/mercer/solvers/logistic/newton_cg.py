@@ -99,7 +99,8 @@ class ProjectedCG:
         direction = self._root.forward(self._P)
         KP = self._curvature.product(direction)
         Q = self._root.back(KP) + self._ridge * self._P
-        curvature = float((self._P * Q).sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            curvature = float((self._P * Q).sum())
         if not np.isfinite(curvature):
             raise FloatingPointError("a product with K is not finite")
         if curvature <= 0.0:
