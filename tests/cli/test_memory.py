@@ -80,10 +80,10 @@ def test_a_limit_that_the_command_cannot_keep_is_said(limit, is_said, data):
     said = f"--memory {limit} is a limit for the work alone here, of"
     result = run(*line)
     assert result.exit_code == 0
-    assert (said in result.stderr and "the process holds 0.3 GB by itself" in result.stderr) == (
+    assert (said in result.stderr and "the process holds 0.34 GB by itself" in result.stderr) == (
         is_said
     )
-    assert ("within --memory 0.6GB and more" in result.stderr) == is_said
+    assert ("within --memory 0.7GB and more" in result.stderr) == is_said
 
 
 def test_the_rows_of_a_file_that_a_part_of_a_stream_has_are_said_once_and_in_four_bytes(data):

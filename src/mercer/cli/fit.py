@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["fit"]
 
 # Bytes that the command holds beside the library: polars with its threads, and what makes reports.
-COMMAND = 90 * 10**6
+COMMAND = 130 * 10**6
 
 
 @click.command()

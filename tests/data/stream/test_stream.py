@@ -1,6 +1,7 @@
 """Streams: the same rows in every pass, cut alike whatever the source hands out."""
 
 import sys
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -176,3 +177,14 @@ def test_what_was_written_to_a_copy_on_write_stays_after_a_pass(tmp_path):
     for _ in range(2):
         (block,) = (rows for _, rows in Stream(ArraySource(mapped), 1000).blocks(1000))
         assert block.sum() == 14.0
+
+
+def test_a_pass_copies_no_positions_of_rows():
+    n, positions = 400_000, np.arange(400_000, dtype=np.uint32)
+    rows = ArraySource(np.broadcast_to(0.0, (n, 1024)))
+    tracemalloc.start()
+    for _ in Stream(rows, n, index=positions)._kept():
+        pass
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < positions.nbytes

@@ -131,11 +131,10 @@ def test_more_time_never_means_fewer_rows(kind):
 
 @pytest.mark.parametrize("n", [100, 300])
 def test_nothing_is_said_of_a_model_of_all_rows(n, recwarn):
-    _tell(Run(600.0), n, np.arange(n), "all of them")
-    _tell(Run(600.0), n, None, "all of them")
+    _tell(Run(600.0), n, n, "all of them")
     assert not recwarn
     with pytest.warns(ConvergenceWarning, match=f"is fitted to {n - 1} of them"):
-        _tell(Run(600.0), n, np.arange(n - 1), "all but one")
+        _tell(Run(600.0), n, n - 1, "all but one")
 
 
 def test_where_landmarks_are_fewer_than_classes_rows_of_every_class_are_factored(monkeypatch):
@@ -162,9 +161,17 @@ def test_rows_that_are_read_at_once_are_counted_as_read_and_as_checked():
     limit = 8 * 1000 * X.shape[1] * 4
     stream = stream_of(lambda: iter([X]))
     assert last._bytes_read(stream, limit, 1000) == 2 * 8 * 1000 * X.shape[1]
-    assert last._bytes_read(stream, limit, 1001) == 0
     assert last._bytes_read(X, limit, 1001) == 2 * 8 * 1001 * X.shape[1]
     assert last._bytes_read(["a text"] * 5, limit, 4) == 0
+
+
+def test_of_rows_read_in_blocks_the_places_and_targets_of_some_are_counted():
+    rows = stream_of(lambda: iter([X]))
+    some = rows.part(np.arange(len(X))[1:])
+    few = replace(some, index=some.index.astype(np.uint32))
+    assert [last._bytes_read(stream, 1, 100) for stream in (rows, some, few)] == [1600, 1600, 1200]
+    # All of them are read as they are.
+    assert last._bytes_read(rows, 1, len(X)) == 0
 
 
 @pytest.fixture

@@ -153,7 +153,8 @@ class Stream:
                     begun = max(first - start, 0)
                     yield self._mapped(take_rows(rows, slice(begun, None)) if begun else rows)
             else:
-                left, right = np.searchsorted(kept, (start, stop))
+                # Of the type of the positions, which would all be copied to another one otherwise.
+                left, right = np.searchsorted(kept, np.array([start, stop], kept.dtype))
                 if right > left:
                     some = np.asarray(kept[left:right] - start, np.intp)
                     yield self._mapped(rows if right - left == n_rows(rows) else _at(rows, some))

@@ -72,25 +72,24 @@ def _fit_in_time(
     left = run.seconds_left
     part = _affordable(model, run, search, X)
     if left >= enough * limit or (left > 0.0 and part.rows >= n):
-        index = None
         # What is kept back is for the judged rows, should this come to nothing.
         model.time_limit = left - min(0.5 * enough * limit, 0.5 * left)
-        if part.rows < n:
-            index = np.sort(np.random.default_rng(search.seed).choice(n, part.rows, False))
-            index = _with_every_class(model, index, y)
         if part.rows < n or isinstance(X, Stream):
             model.n_landmarks = part.landmarks
         # Fewer landmarks than classes cannot tell these apart, and a factor of few rows can.
-        if index is None or part.landmarks >= search.y.shape[1]:
-            _fit_to(model, index, X, y, sample_weight)
+        if part.rows >= n or part.landmarks >= search.y.shape[1]:
+            used = _some(model, search.seed, part.rows, X, y, sample_weight)
+            model.fit(*used)
             if model.certificate_.method not in STAND_INS:
-                _tell(run, n, index, "as many as there is time for")
+                _tell(run, n, n_rows(used[0]), "as many as there is time for")
                 return
+            # Millions of targets and weights are not to stand beside those of the next fit.
+            del used
     model.time_limit, model.n_landmarks = max(run.seconds_left, 0.0) + run.grace, None
-    index = _with_every_class(model, search.judged, y)
+    judged = _part(_with_every_class(model, search.judged, y), X, y, sample_weight)
     with one_blas_thread():
-        _fit_to(model, index, X, y, sample_weight)
-    _tell(run, n, index, "those that kernels were judged on")
+        model.fit(*judged)
+    _tell(run, n, n_rows(judged[0]), "those that kernels were judged on")
 
 
 def _affordable(model: Machine, run: Run, search: KernelSearch, X: Any) -> Part:
@@ -113,13 +112,17 @@ def _affordable(model: Machine, run: Run, search: KernelSearch, X: Any) -> Part:
 def _bytes_read(X: Any, limit: int, rows: int) -> int:
     """Return what some of the rows take: as they are read, and as they are checked.
 
-    Those of a stream are read block by block where they are many.
+    Those of a stream are read block by block where they are many, and it is their places and
+    targets that are in memory.
     """
     is_stream = isinstance(X, Stream)
     if not (is_stream or is_table(X) or isinstance(X, np.ndarray)):
         return 0
     each = 8 * rows * (X.n_columns if is_stream else n_columns(X))
-    return 0 if is_stream and each > SHARE * limit else 2 * each
+    if is_stream and each > SHARE * limit:
+        place = 8 if X.index is None else X.index.itemsize
+        return 0 if rows >= len(X) else (place + 8) * rows
+    return 2 * each
 
 
 def _kernels(model: Machine) -> list[Kernel]:
@@ -136,15 +139,21 @@ def affords(model: Machine, run: Run, search: KernelSearch, X: Any) -> bool:
     return _affordable(model, run, search, X).rows >= n_rows(X)
 
 
-def _fit_to(
-    model: Machine, index: NDArray[np.intp] | None, X: Any, y: Any, sample_weight: Any
-) -> None:
-    """Fit a model to some rows, or to all."""
-    if index is None:
-        model.fit(X, y, sample_weight)
-        return
+def _some(
+    model: Machine, seed: int, rows: int, X: Any, y: Any, sample_weight: Any
+) -> tuple[Any, Any, Any]:
+    """Return so many of the rows, drawn at random, with their targets and weights, or all."""
+    n = n_rows(X)
+    if rows >= n:
+        return X, y, sample_weight
+    index = np.sort(np.random.default_rng(seed).choice(n, rows, False))
+    return _part(_with_every_class(model, index, y), X, y, sample_weight)
+
+
+def _part(index: NDArray[np.intp], X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Return some rows with their targets and weights."""
     weights = np.asarray(sample_weight)[index] if np.ndim(sample_weight) else sample_weight
-    model.fit(part_of(X, index), np.asarray(y)[index], weights)
+    return part_of(X, index), np.asarray(y)[index], weights
 
 
 def _with_every_class(model: Machine, index: NDArray[np.intp], y: Any) -> NDArray[np.intp]:
@@ -154,10 +163,10 @@ def _with_every_class(model: Machine, index: NDArray[np.intp], y: Any) -> NDArra
     return np.union1d(index, np.unique(np.asarray(y), return_index=True)[1])
 
 
-def _tell(run: Run, n: int, index: NDArray[np.intp] | None, which: str) -> None:
-    if index is not None and len(index) < n:
+def _tell(run: Run, n: int, fitted: int, which: str) -> None:
+    if fitted < n:
         warn_caller(
             f"time_limit={run.time_limit:g} is short for {n} rows: the model is fitted to "
-            f"{len(index)} of them, {which}; raise time_limit",
+            f"{fitted} of them, {which}; raise time_limit",
             ConvergenceWarning,
         )
