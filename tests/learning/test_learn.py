@@ -165,6 +165,16 @@ def test_a_ridge_to_start_from_is_where_it_starts(table):
     assert learned.history[0].alpha == pytest.approx(0.03)
 
 
+def test_targets_and_weights_may_be_named_columns_of_the_table(table):
+    pd = pytest.importorskip("pandas")
+    X, y = table
+    w = np.arange(len(y)) % 3
+    rows = pd.DataFrame(X, columns=list("abcde"))
+    named = learn("gaussian", rows.assign(y=y, w=w), "y", sample_weight="w", max_iter=3).kernel
+    given = learn("gaussian", rows, y, sample_weight=w, max_iter=3).kernel
+    assert_allclose(named.length_scale, given.length_scale, rtol=1e-9)
+
+
 def test_a_time_limit_returns_what_was_found(table):
     learned = learn("gaussian", *table, time_limit=1e-6)
     assert learned.ended_by == "time"

@@ -53,9 +53,10 @@ def test_maps_columns_and_weights_stay_around_the_metric(table):
     assert np.argmax(learned.kernel.kernel.kernel.length_scale) == 2
 
 
-def test_sums_are_refused(table):
-    with pytest.raises(ValueError, match="learns the metric of one kernel with a length scale"):
-        learn(Gaussian() + Linear(), *table, method="agop")
+@pytest.mark.parametrize("method", ["agop", "agop-full"])
+def test_sums_are_refused_whichever_metric_is_wanted(method, table):
+    with pytest.raises(ValueError, match=r"^the metric of one kernel with a length scale"):
+        learn(Gaussian() + Linear(), *table, method=method)
 
 
 def test_another_method_is_refused(table):

@@ -75,15 +75,8 @@ class Labelled:
         rows, given, classes = checked_classification(estimator, kernel, X, y)
         copies = checked_weights(sample_weight, len(given))
         weights = class_weighted(copies, class_weight, given, classes)
-        used = weights > 0.0
-        counts = np.bincount(given[used], minlength=len(classes))
-        present = np.flatnonzero(counts)
-        if len(present) < 2:
-            raise ValueError(
-                f"{type(estimator).__name__} needs at least two classes of positive weight, got "
-                f"{classes[present].tolist()!r}; check sample_weight and class_weight"
-            )
-        codes = np.where(used, (np.cumsum(counts > 0) - 1)[given], 0)
+        present = present_classes(estimator, given, weights, classes)
+        codes = np.where(weights > 0.0, np.searchsorted(present, given), 0)
         return cls(rows, classes[present], codes, weights, copies)
 
     @classmethod
@@ -141,6 +134,19 @@ def checked_classification(
             f"{classes.tolist()[0]!r} in all {len(labels)} rows"
         )
     return rows, codes, classes
+
+
+def present_classes(
+    estimator: BaseEstimator, codes: NDArray[np.intp], weights: Array, classes: Labels
+) -> NDArray[np.intp]:
+    """Return the numbers of the classes of positive weight, of which two are needed."""
+    present = np.unique(codes[weights > 0.0])
+    if len(present) < 2:
+        raise ValueError(
+            f"{type(estimator).__name__} needs at least two classes of positive weight, got "
+            f"{classes[present].tolist()!r}; check sample_weight and class_weight"
+        )
+    return present
 
 
 def labels_of(estimator: BaseEstimator, X: Any, y: Any) -> Labels:

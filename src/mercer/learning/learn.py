@@ -17,6 +17,7 @@ from mercer.data.deadline import TimeIsUpError
 from mercer.estimators import KernelRidge
 from mercer.estimators.classes import checked_classification, one_against_rest
 from mercer.estimators.estimator import kernel_for
+from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import (
     checked_seed,
     checked_training,
@@ -80,9 +81,9 @@ def learn(
         The kernel to start from; ``"median"`` for a length scale is a good beginning.
     X : rows
         An array, CSR matrix or table, a list of texts or other sequences.
-    y : array of shape (n,) or (n, targets)
-        The targets; texts and truth values are classes, each of which is 1 against -1 for the
-        rest.
+    y : array of shape (n,) or (n, targets), or str
+        The targets, or the name of their column; texts and truth values are classes, each of which
+        is 1 against -1 for the rest.
     method : {"gradient", "agop", "agop-full"}
         How: by the gradient of the criterion; or by the average outer product of the gradients of
         the fit, from which the metric of one kernel of distances is learned in a few rounds
@@ -103,8 +104,8 @@ def learn(
     time_limit : float, optional
         Seconds after which the best kernel so far is returned. A quarter of them is for what rows
         held out say, where there are any.
-    sample_weight : float or array of shape (n,), optional
-        w: the noise at a row has the variance alpha / w.
+    sample_weight : float, array of shape (n,) or str, optional
+        w: the noise at a row has the variance alpha / w. Text names a column.
     memory : int or str, optional
         The limit of the fits by which rows held out are predicted, in bytes or as ``"4GB"``; a
         share of the free memory by default.
@@ -136,6 +137,7 @@ def learn(
         raise ValueError(f"alpha must be a positive finite number, got {alpha!r}")
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    X, y, sample_weight = opened_for("cholesky", memory, X, y, sample_weight)
     start = kernel_for(kernel, X)
     checked, targets = _checked(start, X, y)
     X = checked.X

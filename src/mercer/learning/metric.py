@@ -133,7 +133,7 @@ def _innermost(kernel: Kernel, X: Any) -> tuple[Kernel, Any]:
         return _innermost(kernel.kernel, kernel.inputs(X))
     if kernel.parts or not scales_of(kernel):
         raise ValueError(
-            "method='agop' learns the metric of one kernel with a length scale, got "
+            "the metric of one kernel with a length scale is learned from gradients of f, got "
             f"{kernel!r:.100}; give one such as Gaussian('median'), or use method='gradient'"
         )
     return kernel, X

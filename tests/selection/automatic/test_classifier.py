@@ -221,3 +221,9 @@ def test_nothing_is_said_of_no_ranges_no_rows_and_none_outside(recwarn):
     warn_outside(SimpleNamespace(outside=lambda X: ["c"]), None)
     warn_outside(SimpleNamespace(outside=lambda X: []), np.zeros((1, 1)))
     assert not recwarn
+
+
+def test_one_class_of_positive_weight_is_refused_before_the_search_by_the_name_of_the_machine():
+    message = r"^KernelClassifier needs at least two classes of positive weight, got \['a'\]"
+    with pytest.raises(ValueError, match=message):
+        KernelClassifier().fit(np.arange(4.0)[:, None], list("abab"), [1.0, 0.0, 1.0, 0.0])

@@ -15,7 +15,12 @@ from mercer.data.columns import n_rows
 from mercer.data.stream import some_rows
 from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelLogisticRegression
-from mercer.estimators.classes import checked_classification, class_weighted, one_against_rest
+from mercer.estimators.classes import (
+    checked_classification,
+    class_weighted,
+    one_against_rest,
+    present_classes,
+)
 from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import checked_seed, checked_weights, training_subset
 from mercer.kernels import Kernel
@@ -231,6 +236,7 @@ class KernelClassifier(ClassifierMixin, AutomaticMachine):
         rows, codes, classes = checked_classification(self, reader, X, y)
         weights = checked_weights(sample_weight, len(codes))
         weights = class_weighted(weights, self.class_weight, codes, classes)
+        present_classes(self, codes, weights, classes)
         targets = one_against_rest(codes, len(classes))
         seed = checked_seed(self.random_state) or 0
         given = (reader, rows.X, targets, weights, self._room, seed, run, groups)
