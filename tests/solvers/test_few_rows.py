@@ -1,5 +1,6 @@
 """The answer of a few rows, which stands in for one that there was no time for."""
 
+import tracemalloc
 from time import perf_counter
 
 import numpy as np
@@ -91,6 +92,17 @@ def test_every_class_has_a_row_in_the_sample_that_is_the_same_in_every_call():
     assert set(codes[index]) == {0, 1, 2}
     assert len(index) == FEW
     assert_array_equal(index, some_rows(codes))
+
+
+def test_few_of_millions_of_rows_are_drawn_without_an_array_of_their_number():
+    groups = np.zeros(2_000_000, np.int8)
+    tracemalloc.start()
+    index = some_rows(groups)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(np.unique(index)) == FEW
+    # One comparison of a byte each.
+    assert most < 2 * len(groups)
 
 
 def test_on_a_machine_that_is_late_it_is_the_answer_of_fewer_rows():

@@ -93,8 +93,11 @@ def _of_rows(
 
 def some_rows(groups: NDArray[Any], count: int = FEW) -> NDArray[np.intp]:
     """Return so many rows at random, the same in every call, with the first of every group."""
-    _, first = np.unique(groups, return_index=True)
-    drawn = np.random.default_rng(0).permutation(len(groups))
+    first, n = np.zeros(1, np.intp), len(groups)
+    if (groups != groups[0]).any():
+        first = np.unique(groups, return_index=True)[1]
+    # Of millions of rows the time is up, and no array of their number is to be made.
+    drawn = np.random.default_rng(0).choice(n, min(n, count + len(first)), replace=False)
     others = drawn[~np.isin(drawn, first)]
     return np.sort(np.concatenate([first, others])[:count])
 

@@ -131,6 +131,17 @@ def test_it_is_parsed_again_where_it_is_unpickled(tmp_path):
     assert again.scan().collect()["a"].to_list() == [1, 2]
 
 
+def test_its_rows_are_in_small_groups_of_which_a_reader_holds_several(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "t.csv"
+    path.write_text("a\n" + "1\n" * 50_000)
+    parsed = ParsedText(path)
+    (file,) = parsed.folder.iterdir()
+    found = parquet.ParquetFile(file).metadata
+    assert found.num_rows == 50_000
+    assert max(found.row_group(i).num_rows for i in range(found.num_row_groups)) <= 1 << 14
+
+
 def test_the_folder_goes_with_it(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a\n1\n")

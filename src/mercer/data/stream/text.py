@@ -206,9 +206,10 @@ class ParsedText:
         )
 
     def _write(self, i: int, rows: Any) -> None:
-        # As it is in memory: it is read more often than it is written.
-        path = self.folder / f"{i:09d}.parquet"
-        rows.write_parquet(path, compression="uncompressed", statistics=False)
+        # As it is in memory: it is read more often than it is written. A reader holds several
+        # groups of rows ahead, which are to be small.
+        path, group = self.folder / f"{i:09d}.parquet", 1 << 14
+        rows.write_parquet(path, compression="uncompressed", statistics=False, row_group_size=group)
 
 
 def _joined(one: Any, other: Any) -> Any:

@@ -72,11 +72,13 @@ class RidgeProblem:
         b = (self.weights[:, None] * self.y).sum(axis=0) / self.weights.sum()
         if not self.fit_intercept:
             b = np.zeros_like(b)
+        # Of many rows every array of their number counts: these are made before r is.
+        sizes = self.sizes
         r = self.y - b
         r *= np.sqrt(self.weights)[:, None]
         missed = column_norms(r)
         r.fill(0.0)
-        residual, radius = relative(missed, self.sizes), _radius(missed, self.alpha)
+        residual, radius = relative(missed, sizes), _radius(missed, self.alpha)
         return Solution(r, b, residual, radius, tol, OFFSET_ALONE)
 
     @property
