@@ -1,5 +1,8 @@
 """A model that is given back: by options in a file, and by the code of its report."""
 
+from html import unescape
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -112,3 +115,39 @@ def test_a_model_keeps_the_limits_of_its_user_and_not_what_was_left_of_them(data
     assert 'memory = "1GB"\ntime-limit = 20' in config.read_text()
     assert run("fit", data, "--config", config, "--drop", "price", "-o", again).exit_code == 0
     assert "--memory 1GB --time-limit 20" in run("info", again).stdout
+
+
+TARGET = ("--target", "price")
+HELD_OUT = [
+    ("random rows", PRICE),
+    ("a share of each class", (*SICK, "--seed", "3")),
+    ("weighted rows", (*TARGET, "--drop", "sick,home", "--weights", "weight", "--test", "0.3")),
+    ("whole groups", (*TARGET, "--drop", "sick,weight", "--groups", "home")),
+    ("the last rows", (*PRICE, "--time", "when")),
+    ("a file", (*PRICE, "--test-data")),
+]
+
+
+@pytest.mark.parametrize(("which", "options"), HELD_OUT)
+def test_the_code_of_a_page_reads_the_file_and_makes_the_same_model(
+    which, options, data, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    rows = mercer.read_table(data)
+    if "--time" in options:
+        rows = rows.with_row_index("when", 2001).select("when", *rows.columns)
+    rows.write_csv("all.csv")
+    rows[:20].write_csv("new.csv")
+    given = (*options, "new.csv") if which == "a file" else options
+    kernel = ("--kernel", AGE, "--alpha", "0.5", "-o", "m.mercer", "--report", "page.html")
+    found = fitted("all.csv", *given, *kernel)
+    page = Path("page.html").read_text(encoding="utf-8")
+    code = unescape(page.rpartition("<h3>Python</h3><pre>")[2].partition("</pre>")[0])
+    made = {}
+    exec(code, made)
+    assert Path("report.html").is_file()
+    assert found["rows"] == {"train": len(made["X"]), "test": len(made["X_test"])}
+    made, saved = (
+        model.predict(made["X_test"]) for model in (made["model"], mercer.load("m.mercer"))
+    )
+    np.testing.assert_allclose(made, saved, rtol=1e-9)

@@ -1,6 +1,8 @@
 """The pictures of a page show what is to be told apart."""
 
+import base64
 import re
+from io import BytesIO
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +11,9 @@ import pytest
 import mercer
 from mercer.reports.page import charts
 from mercer.reports.page.facts import Facts
-from mercer.reports.page.svg import Plot
+from mercer.reports.page.svg import Plot, heat_map
+
+plt = pytest.importorskip("matplotlib.pyplot")
 
 
 def test_a_candidate_that_is_far_off_does_not_hide_how_the_others_differ():
@@ -22,6 +26,28 @@ def test_the_chosen_candidate_is_shown_even_where_it_is_far_off():
     plot = charts.leaderboard([1.75, 0.34, 0.341, 0.35], "RMSE")
     assert plot.y[1] > 1.75
     assert str(plot).count("<circle") == 4 + 1
+
+
+def test_candidates_are_shown_where_most_are_as_good_as_the_best():
+    assert str(charts.leaderboard([0.2125, 0.2125, 0.2125, 0.2292], "error")).count("<circle") == 5
+
+
+def shades(matrix):
+    """Return the red of the pixels of a picture of a matrix, which is less where it is darker."""
+    data = re.search(r"base64,([^\"]*)", heat_map(np.asarray(matrix), "a picture"))[1]
+    picture = plt.imread(BytesIO(base64.b64decode(data)))
+    return (255.0 * picture[..., 0]).round().astype(int)
+
+
+def test_pairs_are_told_apart_where_a_few_are_far_from_the_others():
+    close = 1e10 + np.arange(15.0).reshape(3, 5) * 1e4
+    shown = shades(np.vstack([np.zeros(5), close]))
+    assert (shown[0] == 247).all() and shown[-1, -1] == 8
+    assert (np.diff(shown[1:].ravel()) < 0).all()
+
+
+def test_rounding_is_no_difference_in_the_picture_of_a_matrix():
+    assert len(np.unique(shades(1e3 + 1e-10 * np.arange(9.0).reshape(3, 3)))) == 1
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import re
 from html import unescape
 from html.parser import HTMLParser
+from importlib.resources import files
 
 import numpy as np
 import pandas as pd
@@ -382,4 +383,10 @@ def test_words_are_listed_under_what_they_speak_for():
 
 def test_what_is_short_in_a_table_stands_on_one_line():
     assert cell("2015-09-25") == '<td class="line">2015-09-25</td>'
-    assert cell("quiet street near the park") == "<td>quiet street near the park</td>"
+    assert cell("quiet street, park") == "<td>quiet street, park</td>"
+
+
+def test_what_is_long_in_a_table_has_some_width_on_a_telephone():
+    style = files("mercer.reports.page").joinpath("style.css").read_text(encoding="utf-8")
+    assert cell("quiet street near the park") == '<td class="long">quiet street near the park</td>'
+    assert re.search(r"max-width: 600px.*td\.long[^}]*min-width", style, re.DOTALL)

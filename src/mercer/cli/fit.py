@@ -157,6 +157,7 @@ def fit(
     )
     from mercer.cli.fitting.result import check_classes, result_of
     from mercer.cli.fitting.screen import shown
+    from mercer.cli.fitting.script import script_of
     from mercer.cli.fitting.split import Split, split
     from mercer.cli.fitting.trained import Choice, keep_limits
     from mercer.data.memory import room_of
@@ -253,9 +254,10 @@ def fit(
         save(model, output)
         result["model file"] = output
     if report is not None:
-        source = Source(
-            train.target, _command(), form.remarks, train.rows + 1, found.words, found.cautions
-        )
+        named = (options["weights"], options["groups"], encoding)
+        script = script_of(found, *named, test, seed)
+        about = (train.rows + 1, found.words, found.cautions, script)
+        source = Source(train.target, _command(), form.remarks, *about)
         with phase(f"writing {report}"), without_row_warnings():
             page_of(facts, source).save(report)
         result["report"] = report

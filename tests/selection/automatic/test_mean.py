@@ -77,6 +77,14 @@ def test_one_candidate_that_is_far_better_has_no_mean(rng):
     assert averaged(given[:1]) == given[:1]
 
 
+def test_a_mean_has_no_kernel_twice(rng):
+    given = candidates(rng, 0.1, [1.0, 1.05])
+    again = replace(given[0], alpha=7.0, missed=given[0].missed + 0.01)
+    assert averaged([given[0], again]) == [given[0], again]
+    found = averaged([given[0], again, given[1]])
+    assert found[0].parts == (given[0], given[1])
+
+
 def test_a_mean_is_of_few_that_count(rng):
     found = averaged(candidates(rng, 0.0, [1.0] * 8))[0]
     assert len(found.parts) == MOST_PARTS

@@ -99,6 +99,10 @@ class Job:
         Their order in time, where a column tells it.
     keep : tuple of str
         Columns that are no identifiers, whatever they look like.
+    dropped : tuple of str
+        Columns that are left out.
+    is_whole : bool
+        Whether all rows of the file are here.
     """
 
     path: str
@@ -114,6 +118,8 @@ class Job:
     rows: Array
     order: TimeOrder | None = None
     keep: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    is_whole: bool = True
 
     def __len__(self) -> int:
         return len(self.y)
@@ -141,7 +147,8 @@ class Job:
         is_stream = isinstance(self.X, Stream)
         X = replace(self.X, index=rows) if is_stream else take_rows(self.X, index)
         order = None if self.order is None else self.order.part(index)
-        return replace(self, X=X, y=y, weights=weights, groups=groups, rows=rows, order=order)
+        parts = {"X": X, "y": y, "weights": weights, "groups": groups, "rows": rows}
+        return replace(self, **parts, order=order, is_whole=False)
 
     def in_memory(self, most: int, seed: int = 0) -> Job:
         """Return rows of a stream in memory: at most so many of them, at random."""
@@ -268,7 +275,7 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     form = replace(table.form(others), remarks=remarks)
     # Of many rows their numbers take half as much in this form.
     rows = np.arange(len(y), dtype=np.uint32)
-    about = (is_classes, sentence, tuple(notes), form, rows, order, kept_columns)
+    about = (is_classes, sentence, tuple(notes), form, rows, order, kept_columns, dropped)
     job = Job(path, target, X, y, w, g, *about)
     return _checked(job if kept.all() else job.part(np.flatnonzero(kept)), like)
 

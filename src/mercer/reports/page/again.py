@@ -7,19 +7,30 @@ from typing import Any
 
 from mercer.reports.page.facts import Facts
 from mercer.reports.page.html import section
+from mercer.reports.page.source import Source
 from mercer.reports.recipe import recipe_of
 
+# Where it is not known how rows were read.
+UNKNOWN = (
+    "import mercer\n\n# X and y are the rows that were learned from, the others those held out."
+)
 SETTINGS = ("fit_intercept", "class_weight", "solver", "n_landmarks", "random_state")
 
 
-def again(facts: Facts, command: str) -> str:
+def again(facts: Facts, source: Source) -> str:
     """Show the command and the code that make the same model."""
-    parts = [f"<h3>Command</h3><pre>{escape(command)}</pre>"] if command else []
-    return section("Make it again", *parts, f"<h3>Python</h3><pre>{escape(code(facts))}</pre>")
+    command, python = escape(source.command), escape(code(facts, source))
+    parts = [f"<h3>Command</h3><pre>{command}</pre>"] if command else []
+    return section("Make it again", *parts, f"<h3>Python</h3><pre>{python}</pre>")
 
 
-def code(facts: Facts) -> str:
-    """Return Python code that makes the same model of the same rows."""
+def code(facts: Facts, source: Source | None = None) -> str:
+    """Return Python code that makes the same model of the same rows.
+
+    Where nothing tells how these were read, X and y are for the reader to fill in.
+    """
+    script = "" if source is None else source.script
+    is_weighted = "weights_test" in script
     model, chooser = facts.inner, facts.model
     given = [*([] if facts.function is None else _kernels(facts)), *_changed(model)]
     arguments = "".join(f"    {argument},\n" for argument in given)
@@ -28,9 +39,10 @@ def code(facts: Facts) -> str:
         searched = ", ".join(_changed(chooser))
         found = f"# What mercer.{type(chooser).__name__}({searched}) chose of these rows.\n"
     return (
-        f"import mercer\n\n{found}model = mercer.{type(model).__name__}(\n{arguments})\n"
-        f"model.fit(X, y)\n{_temperature(model)}"
-        "mercer.report(model, X_test, y_test, 'report.html')"
+        f"{script or UNKNOWN}\n\n{found}model = mercer.{type(model).__name__}(\n{arguments})\n"
+        f"model.fit(X, y{', weights' * is_weighted})\n{_temperature(model)}"
+        f"mercer.report(model, X_test, y_test, 'report.html'"
+        f"{', sample_weight=weights_test' * is_weighted})"
     )
 
 

@@ -195,7 +195,8 @@ def selection(results: dict[str, Any]) -> Plot | None:
     x, y, best = np.log10(values), scores, int(np.argmax(np.where(usable, scores, -np.inf)))
     # Scores fall without limit where the penalty is far off; what matters is on top.
     top = float(y[best])
-    low = max(float(y[usable].min()), top - 3.0 * (top - float(np.median(y[usable]))))
+    spread = top - float(np.median(y[usable])) or np.inf
+    low = max(float(y[usable].min()), top - 3.0 * spread)
     about = f"scores of the candidates over {name}; the chosen one is marked"
     shown = usable & (y >= low)
     plot = Plot(
@@ -216,7 +217,8 @@ def leaderboard(errors: list[float], measure: str) -> Plot | None:
         return None
     # One that is far off would leave no room to tell the others apart; the table has it.
     found, best = np.asarray(errors), min(errors)
-    shown = found <= max(float(errors[0]), best + 3.0 * (float(np.median(found)) - best))
+    spread = float(np.median(found)) - best or np.inf
+    shown = found <= max(float(errors[0]), best + 3.0 * spread)
     place = np.arange(1, len(errors) + 1)[shown]
     x, y = (0.5, len(errors) + 0.5), around(found[shown])
     plot = Plot(x, y, "rank", measure, "errors of the candidates by rank")

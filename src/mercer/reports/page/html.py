@@ -51,9 +51,10 @@ def cell(value: Any) -> str:
     if _is_number(value):
         return f'<td class="number">{number(value)}</td>'
     text = str(value)
-    # Characters of a cell that are shown, and of one that is not broken, such as a date.
-    most, short = 200, 14
-    kind = ' class="line"' if len(text) <= short else ""
+    # Characters of a cell that are shown, of one that is not broken, such as a date, and of one
+    # that is not to be a narrow tower of words on a telephone.
+    most, short, long = 200, 14, 24
+    kind = ' class="line"' if len(text) <= short else ' class="long"' if len(text) > long else ""
     return f"<td{kind}>{escape(text if len(text) <= most else text[: most - 1] + '…')}</td>"
 
 

@@ -218,8 +218,10 @@ def _by_threshold(tests: HeldOut) -> str:
     if not found or one is None:
         return ""
     label, name = tests.model.classes_[one], class_name(tests.model.classes_[one])
+    # Of two classes of as many rows neither is.
+    which = ", the rarer one," if tests.class_shares[one] < 0.5 else ""
     text = (
-        f"What comes of flagging every row whose probability of {name}, the rarer one, is at "
+        f"What comes of flagging every row whose probability of {name}{which} is at "
         f"least so large (mercer predict --proba has it in the column proba_{label}). Choose by "
         "what it costs to miss a row of the class, and to look at one that is none."
     )

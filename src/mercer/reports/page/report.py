@@ -181,7 +181,7 @@ def _page(facts: Facts, source: Source) -> str:
         sections.similarity(facts),
         sections.influential(facts, source.rows),
         sections.certificate(facts),
-        again(facts, source.command),
+        again(facts, source),
     ]
     style = files("mercer.reports.page").joinpath("style.css").read_text(encoding="utf-8")
     return (

@@ -165,7 +165,7 @@ def similarity(facts: Facts) -> str:
         )
     shown = (
         f"k(x, z) of {min(len(K), charts.GRAM_ROWS)} rows, ordered by cluster: the more alike, the "
-        "stronger the colour"
+        "stronger the colour, by rank among all pairs"
     )
     return section(
         "Similarity of the training rows",

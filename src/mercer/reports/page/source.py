@@ -26,6 +26,8 @@ class Source:
         Which rows were held out.
     cautions : tuple of str
         What a reader should know of that.
+    script : str
+        Python code that makes X, y, X_test and y_test, and `weights` of both where rows have some.
     """
 
     target: str = ""
@@ -34,3 +36,4 @@ class Source:
     rows: NDArray[Any] | None = None
     held_out: str = ""
     cautions: tuple[str, ...] = ()
+    script: str = ""

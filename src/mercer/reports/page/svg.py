@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 Array = NDArray[np.float64]
 
@@ -238,9 +239,16 @@ def around(*values: Any) -> tuple[float, float]:
 
 
 def heat_map(matrix: Array, about: str) -> str:
-    """Return a matrix as a picture, its smallest entry pale and its largest dark."""
-    low, high = float(matrix.min()), float(matrix.max())
-    share = (matrix - low) / ((high - low) or 1.0)
+    """Return a matrix as a picture, its smallest entry pale and its largest dark.
+
+    Colours go by rank: where a few entries are far from the others, these are still told apart.
+    """
+    # Digits of the largest entry in which entries differ, and not by rounding.
+    digits = 9
+    size = float(np.abs(matrix).max()) or 1.0
+    place = rankdata(np.round(matrix / size, digits)).reshape(matrix.shape)
+    low, high = float(place.min()), float(place.max())
+    share = (place - low) / ((high - low) or 1.0)
     ends = np.array([[247, 251, 255], [8, 48, 107]], float)
     pixels = (ends[0] + share[..., None] * (ends[1] - ends[0])).astype(np.uint8)
     return (

@@ -61,10 +61,12 @@ def _mean(
     finalists: Sequence[Candidate], judge: Judge, weights: Array, groups: NDArray[np.intp]
 ) -> Candidate | None:
     """Return the mean of some of the finalists, or None where one alone is as good."""
-    each = [c.missed for c in finalists if c.missed is not None]
-    if len(each) < 2:
+    # Learning may change nothing but the ridge: of one kernel the first is taken.
+    judged = {c.kernel: c for c in reversed(finalists) if c.missed is not None}
+    finalists = [c for c in finalists if judged.get(c.kernel) is c]
+    if len(finalists) < 2:
         return None
-    missed = np.stack(each, axis=-1)
+    missed = np.stack([c.missed for c in finalists if c.missed is not None], axis=-1)
     kept = _largest(_weights(missed, weights))
     missed = missed[..., kept]
     # To the digits that the data can tell: what is printed is what runs.
