@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -238,10 +238,22 @@ class Power(Kernel):
 
 
 @dataclass(frozen=True)
-class Exp(Kernel):
+class Applied(Kernel):
+    """What a method of a kernel returns, and is written as: ``kernel.method(field, ...)``."""
+
+    method: ClassVar[str]
+    kernel: Kernel
+
+    def __str__(self) -> str:
+        _, *arguments = (getattr(self, field.name) for field in fields(self))
+        return printing.method(self.kernel, self.method, *arguments)
+
+
+@dataclass(frozen=True)
+class Exp(Applied):
     """exp(k), the limit of polynomials in k with non-negative coefficients."""
 
-    kernel: Kernel
+    method: ClassVar[str] = "exp"
 
     def lower(self, t: Tile) -> Expression:
         return t.exp(self.kernel.lower(t))
@@ -254,15 +266,12 @@ class Exp(Kernel):
             return Proof(self, "exp(k) of a conditionally positive definite k (Schoenberg)")
         return super().proof()
 
-    def __str__(self) -> str:
-        return printing.method(self.kernel, "exp")
-
 
 @dataclass(frozen=True)
-class PolynomialOf(Kernel):
+class PolynomialOf(Applied):
     """c0 + c1 k + c2 k^2 + ... with c_j >= 0."""
 
-    kernel: Kernel
+    method: ClassVar[str] = "polynomial"
     coefficients: tuple[float, ...] = domains.coefficients()
 
     def lower(self, t: Tile) -> Expression:
@@ -271,15 +280,12 @@ class PolynomialOf(Kernel):
     def rule(self) -> Rule:
         return "polynomial of a kernel with non-negative coefficients"
 
-    def __str__(self) -> str:
-        return printing.method(self.kernel, "polynomial", self.coefficients)
-
 
 @dataclass(frozen=True)
-class Normalized(Kernel):
+class Normalized(Applied):
     """k(x, z) / sqrt(k(x, x) k(z, z)), zero where a diagonal is zero."""
 
-    kernel: Kernel
+    method: ClassVar[str] = "normalized"
 
     def lower(self, t: Tile) -> Expression:
         return t.normalize(self.kernel.lower(t))
@@ -287,15 +293,12 @@ class Normalized(Kernel):
     def rule(self) -> Rule:
         return "normalisation: f(x) k(x, z) f(z) with f = 1/sqrt(k(x, x))"
 
-    def __str__(self) -> str:
-        return printing.method(self.kernel, "normalized")
-
 
 @dataclass(frozen=True)
-class ScaledBy(Kernel):
+class ScaledBy(Applied):
     """f(x) k(x, z) f(z)."""
 
-    kernel: Kernel
+    method: ClassVar[str] = "scaled_by"
     f: Callable[[Any], Any] = domains.function()
 
     def lower(self, t: Tile) -> Expression:
@@ -308,16 +311,13 @@ class ScaledBy(Kernel):
     def rule(self) -> Rule:
         return "f(x) k(x, z) f(z)"
 
-    def __str__(self) -> str:
-        return printing.method(self.kernel, "scaled_by", self.f)
-
 
 @dataclass(frozen=True)
-class After(Kernel):
+class After(Applied):
     """k(g(x), g(z))."""
 
+    method: ClassVar[str] = "after"
     keeps_sums: ClassVar[bool] = True
-    kernel: Kernel
     g: Callable[[Any], Any] = domains.function()
 
     def lower(self, t: Tile) -> Expression:
@@ -351,9 +351,6 @@ class After(Kernel):
 
     def rule(self) -> Rule:
         return "k(g(x), g(z))"
-
-    def __str__(self) -> str:
-        return printing.method(self.kernel, "after", self.g)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,8 +16,7 @@ from mercer.data.sequences import sequence_rows
 from mercer.data.stream import some_rows
 from mercer.kernels import domains
 from mercer.kernels.formula import Rule
-from mercer.kernels.kernel import Kernel
-from mercer.kernels.language import printing
+from mercer.kernels.kernel import Applied, Kernel
 from mercer.kernels.validity.proof import Proof
 from mercer.tiles import Expression, Tile
 from mercer.tiles.derivative import input_gradient
@@ -26,7 +25,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Recentred(Kernel):
+class Recentred(Applied):
     """k(x, z) - k(x, x0) - k(x0, z) + k(x0, x0) + c: the kernel k seen from a row x0 as origin.
 
     It has the values of k on coefficients of sum zero, and is positive semi-definite if k is so on
@@ -47,7 +46,7 @@ class Recentred(Kernel):
     I. J. Schoenberg (1938), Metric spaces and positive definite functions.
     """
 
-    kernel: Kernel
+    method: ClassVar[str] = "seen_from"
     origin: tuple[Any, ...] | str
     level: float = domains.non_negative(0.0)
 
@@ -68,9 +67,6 @@ class Recentred(Kernel):
         if self.kernel.is_conditional:
             return Proof(self, str(self.rule()))
         return super().proof()
-
-    def __str__(self) -> str:
-        return printing.method(self.kernel, "seen_from", self.origin, self.level)
 
 
 @dataclass(frozen=True)
