@@ -10,10 +10,19 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from mercer.data.categories import is_missing
-from mercer.data.checks import LOOKED_AT
-from mercer.data.columns import column_names, is_plain, is_table, table_matrix, table_series
+from mercer.data.checks import LOOKED_AT, check_no_text_in_rows, refuse_masked
+from mercer.data.columns import (
+    as_seconds,
+    column_names,
+    is_plain,
+    is_table,
+    table_matrix,
+    table_series,
+)
+from mercer.data.layout import check_entries
 
 
 class Kind(StrEnum):
@@ -62,8 +71,7 @@ def column_kinds(X: Any) -> dict[str, Kind]:
 def numbers_of(X: Any) -> Any:
     """Return a list or a table of numbers as an array of shape (n, columns), all else as it is."""
     if is_table(X):
-        kinds = column_kinds(X).values()
-        return table_matrix(X, "X") if all(kind in READ["numbers"] for kind in kinds) else X
+        return table_matrix(X, "X") if _are_numbers(X) else X
     if not isinstance(X, list | tuple):
         return X
     try:
@@ -72,6 +80,25 @@ def numbers_of(X: Any) -> Any:
         # Rows of different lengths, such as lists of tokens.
         return X
     return array if array.ndim == 2 and array.dtype.kind in "fiub" else X
+
+
+def may_be_numbers(X: Any, name: str) -> tuple[Any, list[str]]:
+    """Return rows that may become a matrix of numbers, with the names of their columns, if any.
+
+    Columns and rows that hold something else are refused here, by their names and values.
+    """
+    refuse_masked(X, name)
+    if isinstance(X, np.ndarray):
+        X = as_seconds(X)
+    elif sp.issparse(X):
+        check_entries(X, name)
+    titles = column_names(X) if is_table(X) else []
+    if not titles:
+        check_no_text_in_rows(X, name)
+    elif not _are_numbers(X):
+        # Names the column, the row and the value of what is no number.
+        table_matrix(X, name)
+    return X, titles
 
 
 def kind_of_values(array: np.ndarray[Any, Any]) -> Kind:
@@ -105,6 +132,11 @@ def are_iso_dates(texts: Iterable[Any]) -> bool:
     except ValueError:
         return False
     return bool(known)
+
+
+def _are_numbers(X: Any) -> bool:
+    """Whether all columns of a table hold numbers or truth values."""
+    return all(kind in READ["numbers"] for kind in column_kinds(X).values())
 
 
 def _vector(values: Any) -> np.ndarray[Any, Any]:

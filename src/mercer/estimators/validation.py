@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -21,25 +21,20 @@ from mercer.data.checks import (
     check_agreeing,
     check_finished,
     check_finite,
-    check_no_text_in_rows,
     check_not_infinite,
     check_targets,
     checked_flag,
     refuse_mapping,
-    refuse_masked,
 )
 from mercer.data.columns import (
-    as_seconds,
     column_names,
     in_double,
     is_table,
     n_rows,
     select_columns,
-    table_matrix,
     take_rows,
 )
-from mercer.data.kinds import READ, column_kinds
-from mercer.data.layout import check_entries
+from mercer.data.kinds import may_be_numbers
 from mercer.data.sequences import as_sequences, sequence_rows
 from mercer.data.stream import Stream, stream_of
 from mercer.data.stream.sources import CheckedSource
@@ -118,22 +113,8 @@ def checked_training(
     estimator: BaseEstimator, kernel: Kernel, X: Any, y: Any
 ) -> tuple[Rows, NDArray[np.float64]]:
     """Return training rows and targets, and note the columns on the estimator."""
-    check_flags(estimator)
-    if isinstance(X, Stream):
-        rows = checked_unlabelled(estimator, kernel, X)
-        return rows, checked_targets(estimator, rows, y)
-    are_arrays = type(X) is type(y) is np.ndarray and X.shape[:1] == y.shape
-    if are_arrays and y.dtype == np.float64 and np.isfinite(y).all():
-        plain = _plain_rows(estimator, kernel, X)
-        if plain is not None:
-            return plain, np.array(y)
-    X = _narrowed(kernel, X)
-    if not _is_kept(kernel, X):
-        check_targets(y)
-        check_agreeing(n_rows(X), y)
-        X, y = _as_matrix(estimator, kernel, X, y=y, multi_output=True, y_numeric=True)
-        return Rows.checked(X), np.array(y, np.float64)
-    rows = _taken_apart(estimator, kernel, X, y=y)
+    check_given(estimator, y)
+    rows = checked_unlabelled(estimator, kernel, X)
     return rows, checked_targets(estimator, rows, y)
 
 
@@ -154,6 +135,9 @@ def check_given(estimator: BaseEstimator, y: Any) -> None:
 def checked_targets(estimator: BaseEstimator, rows: Rows, y: Any) -> NDArray[np.float64]:
     """Return the targets of checked rows as finite numbers."""
     check_given(estimator, y)
+    is_vector = type(y) is np.ndarray and y.dtype == np.float64 and y.shape == (rows.n,)
+    if is_vector and np.isfinite(y).all():
+        return np.array(y)
     check_targets(y)
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=estimator)
     check_agreeing(rows.n, y)
@@ -216,9 +200,9 @@ def used_rows(kernel: Kernel, X: Any, used: NDArray[np.bool_]) -> Any:
 
 
 def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) -> Any:
-    """Return rows, and targets if there are any, by scikit-learn's checks: a matrix, all finite."""
+    """Return rows by scikit-learn's checks: a matrix, all finite."""
     is_plain = type(X) is np.ndarray and X.dtype.kind in "fiub"
-    X, titles = (X, ()) if is_plain else _as_numbers(X)
+    X, titles = (X, ()) if is_plain else may_be_numbers(X, "X")
     # A finished Gram matrix keeps its precision, which says how symmetric it can be.
     is_finished = kernel.is_precomputed
     dtype = [np.float64, np.float32] if is_finished else np.float64
@@ -227,37 +211,18 @@ def _as_matrix(estimator: BaseEstimator, kernel: Kernel, X: Any, **checks: Any) 
     # What is not finite is refused below, by its row and the name of its column.
     checks |= {"accept_sparse": "csr", "copy": is_owned, "ensure_all_finite": False}
     try:
-        found = validate_data(estimator, X, dtype=dtype, **checks)
+        matrix = validate_data(estimator, X, dtype=dtype, **checks)
     except (OverflowError, TypeError, ValueError) as error:
         refusal = "" if sp.issparse(X) else cell_refusal(X, "X")
         if not refusal:
             raise
         raise (TypeError if isinstance(error, TypeError) else ValueError)(refusal) from None
-    matrix = found[0] if "y" in checks else found
     if is_finished:
         check_finished(matrix, "X")
     else:
         check = check_not_infinite if takes_missing(kernel) else check_finite
         check(matrix, "X", lambda: titles)
-    if is_owned:
-        _shared(matrix)
-    return found
-
-
-def _as_numbers(X: Any) -> tuple[Any, Sequence[Any]]:
-    """Return rows that are no array of numbers and may become one, with the names of columns."""
-    refuse_masked(X, "X")
-    if isinstance(X, np.ndarray):
-        X = as_seconds(X)
-    elif sp.issparse(X):
-        check_entries(X, "X")
-    titles = column_names(X) if is_table(X) else ()
-    if not titles:
-        check_no_text_in_rows(X, "X")
-    elif not all(kind in READ["numbers"] for kind in column_kinds(X).values()):
-        # Names the column, the row and the value of what is no number.
-        table_matrix(X, "X")
-    return X, titles
+    return _shared(matrix) if is_owned else matrix
 
 
 def _checked_stream(
@@ -275,7 +240,7 @@ def _checked_stream(
     return replace(X, source=CheckedSource(X.source, check))
 
 
-def _taken_apart(estimator: BaseEstimator, kernel: Kernel, X: Any, **y: Any) -> Rows:
+def _taken_apart(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Rows:
     """Return training rows that the kernel takes apart, and note their columns."""
     rows = Rows.checked(owned(_kept(kernel, X)))
     if is_table(X):
@@ -283,7 +248,7 @@ def _taken_apart(estimator: BaseEstimator, kernel: Kernel, X: Any, **y: Any) -> 
         check_cells(kernel, rows)
     if _holds_sequences(kernel, X):
         vars(estimator).pop("n_features_in_", None)
-    validate_data(estimator, _with_columns(kernel, rows.X), skip_check_array=True, **y)
+    validate_data(estimator, _with_columns(kernel, rows.X), skip_check_array=True)
     return rows
 
 
