@@ -247,6 +247,13 @@ def landmark_count(settings: Settings, n: int) -> int:
     return min(n, int(for_root_of_rows * n**0.5))
 
 
+def landmarks_of_part(settings: Settings, n: int) -> Settings:
+    """Return the settings for n rows, which may be some of all: no more landmarks than rows."""
+    if settings.n_landmarks is None or not isinstance(settings.landmarks, str):
+        return settings
+    return replace(settings, n_landmarks=min(checked_landmark_count(settings.n_landmarks), n))
+
+
 def landmark_bytes(n: int, m: int, targets: int, memory: int) -> int:
     """Return the memory that m landmarks take beside n rows: m x m arrays, blocks, columns."""
     block = min(block_entries(memory), n * m)

@@ -21,6 +21,7 @@ from mercer.planning import Plan, Settings
 from mercer.planning.held_out import entries_held_out
 from mercer.selection.delegate import Chosen
 from mercer.selection.grid import candidates, default_grid, reader_of, ridges
+from mercer.selection.plan import ridge_search_plan
 from mercer.selection.results import Round, sentence, table
 from mercer.selection.samples import SEED
 from mercer.selection.scoring import Scores
@@ -269,7 +270,7 @@ class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
         kernels, alphas, search = self._candidates(kernels, search, settings)
         is_whole = self._is_whole(kernels, alphas, search)
         sample = None if is_whole else self._sample(kernels, alphas, search, np.inf)
-        return search.plan(sample, settings, kernels, alphas)
+        return ridge_search_plan(search, sample, settings, kernels, alphas)
 
     def _candidates(
         self, kernels: list[Kernel], search: Search, settings: Settings

@@ -23,7 +23,7 @@ from mercer.native import NotPositiveError
 from mercer.native.core import thread_count
 from mercer.native.lapack import one_blas_thread
 from mercer.native.threads import in_pool
-from mercer.planning import Plan, Settings, ridge_plan, ridge_work
+from mercer.planning import Settings, ridge_work
 from mercer.planning.entries import entry_work
 from mercer.planning.held_out import entries_held_out, landmarks_held_out, share_of_search
 from mercer.planning.landmarks import FEW, ByLandmarks, landmark_bytes, may_have_landmarks
@@ -362,25 +362,6 @@ class Search:
     def bytes(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[int]:
         """Return the memory that every kernel takes on all rows."""
         return [source.bytes for source in self._sources(kernels, alphas)]
-
-    def plan(
-        self,
-        sample: Search | None,
-        settings: Settings,
-        kernels: Sequence[Kernel],
-        alphas: Sequence[Array],
-    ) -> Plan:
-        """Return the plan of the search, of some rows first if there is a sample, and of a fit."""
-        work, scored = self.work(kernels, alphas), f"{len(self)} rows"
-        if sample is not None:
-            lasts = [self.work([k], [a]) for k, a in zip(kernels, alphas, strict=True)]
-            work = sample.work(kernels, alphas) + max(lasts, key=lambda last: last.cost)
-            scored = f"{len(sample)} rows, and those of the best kernel on all {len(self)}"
-        alpha = np.full(self.y.shape[1], float(np.median(alphas[0])))
-        problem = RidgeProblem(self.y, alpha, self.weights, self.fit_intercept)
-        last = ridge_plan(self.by_landmarks or settings, kernels[0], self.X, problem)
-        needed = max(self.bytes(kernels, alphas))
-        return last.after_search(sum(map(len, alphas)), scored, work, needed)
 
     def check_room(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> None:
         """Refuse kernels of which none has the memory that it takes on all rows."""

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from mercer.data.memory import memory_limit
 from mercer.estimators.refusals import refuse_by_landmarks, refuse_indefinite_kernel
 from mercer.gram import ChainGram, DenseGram, FeatureGram, Gram, LandmarkGram, unheld_gram_of
-from mercer.gram.pivots import checked_landmark_count
 from mercer.kernels import Kernel
 from mercer.planning import Settings
 from mercer.planning.held_out import (
@@ -20,7 +19,12 @@ from mercer.planning.held_out import (
     features_held_out,
     landmarks_held_out,
 )
-from mercer.planning.landmarks import landmark_bytes, landmark_count, planned_landmarks
+from mercer.planning.landmarks import (
+    landmark_bytes,
+    landmark_count,
+    landmarks_of_part,
+    planned_landmarks,
+)
 from mercer.planning.ridge import FEATURE_BYTES, few_features
 from mercer.selection.splits import Splits
 from mercer.solvers import ChainPath, FeaturePath, RidgePath
@@ -195,10 +199,7 @@ class LandmarkSource:
     ) -> LandmarkSource:
         """Return the source for targets of some shape, with no more landmarks than rows."""
         n, targets = shape
-        if isinstance(settings.landmarks, str) and settings.n_landmarks is not None:
-            settings = replace(
-                settings, n_landmarks=min(checked_landmark_count(settings.n_landmarks), n)
-            )
+        settings = landmarks_of_part(settings, n)
         m = landmark_count(settings, n)
         work = landmarks_held_out((n, m), splits, alphas)
         needed = landmark_bytes(n, m, alphas * targets, memory_limit(settings.memory))

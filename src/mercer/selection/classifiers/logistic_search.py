@@ -16,12 +16,11 @@ from mercer.errors import IndefiniteKernelError
 from mercer.estimators.refusals import refuse_by_landmarks, refuse_indefinite_kernel, with_points
 from mercer.estimators.validation import training_subset
 from mercer.gram import DenseGram, Gram, unheld_gram_of
-from mercer.gram.pivots import checked_landmark_count
 from mercer.kernels import Kernel, recentred
 from mercer.native.lapack import one_blas_thread
 from mercer.planning import Settings, logistic_work
 from mercer.planning.held_out import share_of_search
-from mercer.planning.landmarks import landmark_count
+from mercer.planning.landmarks import landmarks_of_part
 from mercer.planning.logistic import logistic_landmarks, planned_logistic_search
 from mercer.planning.plan import check_choice
 from mercer.selection.classifiers.classes import ClassScores
@@ -277,15 +276,7 @@ class LogisticSearch:
         if self.by_landmarks is None:
             rows = Rows.of(self.X)
             return [unheld_gram_of(kernel, rows, self.memory) for kernel in solved]
-        settings, n = self.by_landmarks, len(self)
-        if isinstance(settings.landmarks, str):
-            given = settings.n_landmarks
-            m = (
-                landmark_count(settings, n)
-                if given is None
-                else min(checked_landmark_count(given), n)
-            )
-            settings = replace(settings, n_landmarks=m)
+        settings = landmarks_of_part(self.by_landmarks, len(self))
         # One after the other: features are large.
         columns = self.problem.columns
         return (logistic_landmarks(settings, kernel, self.X, columns) for kernel in solved)
