@@ -8,7 +8,6 @@ from math import ceil, floor, fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.blocks import row_blocks
 from mercer.native.smo import Box
 from mercer.solvers.contract import OFFSET_ALONE, Solution, Solver
 from mercer.solvers.refusals import LARGEST_COST, too_costly
@@ -37,6 +36,10 @@ class MarginProblem:
         Whether there is an offset.
     start : array of shape (n,), optional
         Coefficients to start from, feasible or not.
+
+    References
+    ----------
+    B. Schoelkopf, A. Smola (2002), Learning with kernels (chapters 7 and 9).
     """
 
     z: Array
@@ -190,13 +193,11 @@ class MarginProblem:
     def gap(self, a: Array, f: Array) -> Gap:
         """Return the duality gap of feasible coefficients a with f = K a."""
         b = self.offset(f)
-        loss = gap = 0.0
-        for rows in row_blocks((len(a), 1)):
-            r = f[rows] + b - self.z[rows]
-            lost = self._loss(r, rows)
-            loss += float(lost.sum())
-            gap += float(self._terms(a[rows], r, lost).sum())
-        return Gap(b, max(gap, 0.0), 0.5 * float(a @ f) + loss)
+        r = f + b
+        r -= self.z
+        loss = self._loss(r)
+        objective = 0.5 * float(a @ f) + float(loss.sum())
+        return Gap(b, max(float(self._terms(a, r, loss).sum()), 0.0), objective)
 
     def proved(self, a: Array, f: Array, diagonal: Array) -> Gap:
         """Return the largest gap that the coefficients may have, for all that rounding hides.
@@ -216,28 +217,38 @@ class MarginProblem:
             That of K.
         """
         found = self.gap(a, f)
-        r, hidden = f + found.offset - self.z, product_rounding(diagonal, a)
-        gap = 0.0
-        for rows in row_blocks((len(a), 1)):
-            some = (r[rows] - hidden[rows], r[rows] + hidden[rows])
-            ends = (self._terms(a[rows], e, self._loss(e, rows)) for e in some)
-            gap += float(np.maximum(*ends).sum())
+        hidden = product_rounding(diagonal, a)
+        r = f + found.offset - self.z
+        taken_back = 0.0
         if self.fit_intercept:
             q = float(a.sum())
             size = abs(q) + UNITS * EPS * float(column_norms(a))
             costs = (np.abs(r) + hidden + self.epsilon + 0.5 * np.abs(diagonal) * size) * size
             has_room = (a - q >= self.lower) & (a - q <= self.upper)
-            gap += float(costs[has_room].min() if has_room.any() else costs.max())
-        return Gap(found.offset, max(gap, found.gap), found.primal)
+            taken_back = float(costs[has_room].min() if has_room.any() else costs.max())
+            del costs, has_room
+        ends = (r - hidden, np.add(r, hidden, out=hidden))
+        worst = np.maximum(*(self._terms(a, e, self._loss(e)) for e in ends))
+        return Gap(found.offset, max(float(worst.sum()) + taken_back, found.gap), found.primal)
 
-    def _loss(self, r: Array, rows: slice) -> Array:
-        """Return the loss of some rows with these residuals, where the arrays of all are large."""
-        above, below = np.maximum(r - self.epsilon, 0.0), np.maximum(-r - self.epsilon, 0.0)
-        return np.asarray(self.upper[rows] * below - self.lower[rows] * above)
+    def _loss(self, r: Array) -> Array:
+        """Return the loss of every row with these residuals."""
+        above, below = r - self.epsilon, -self.epsilon - r
+        for beyond, cost in ((above, self.lower), (below, self.upper)):
+            np.maximum(beyond, 0.0, out=beyond)
+            beyond *= cost
+        below -= above
+        return below
 
     def _terms(self, a: Array, r: Array, loss: Array) -> Array:
-        """Return what every row adds to the gap: at least zero, so that nothing cancels."""
-        return np.asarray(a * r + self.epsilon * np.abs(a) + loss)
+        """Return what every row adds to the gap: at least zero, so that nothing cancels.
+
+        There may be very many rows: it takes the place of the residuals.
+        """
+        r *= a
+        r += self.epsilon * np.abs(a)
+        r += loss
+        return r
 
     @property
     def groups(self) -> NDArray[np.bool_]:
