@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 from sklearn.svm import SVC, SVR
 
@@ -303,3 +303,27 @@ def test_steps_of_an_interior_point_that_takes_over_are_reported(rng):
     )
     assert [step for step, _ in seen] == sorted(step for step, _ in seen)
     assert found.iterations == seen[-1][0]
+
+
+@slow_pairs
+def test_what_is_allowed_and_not_needed_changes_no_coefficient(rng):
+    X = rng.normal(size=(200, 3))
+    y = 1e-6 * (X @ [1.0, 2.0, 3.0] + 0.1 * rng.normal(size=200))
+    problem = MarginProblem.regression(y, np.ones(200), 1e-7, True)
+    gram = gram_of(Linear(), X)
+    found = SMO().solve(gram, problem)
+    allowed = SMO(max_iter=10_000).solve(gram, problem)
+    assert_array_equal(allowed.coefficients, found.coefficients)
+    assert allowed.iterations == found.iterations
+
+
+@slow_pairs
+def test_steps_of_an_interior_point_count_for_max_iter(rng):
+    X = rng.normal(size=(200, 3))
+    y = 1e-6 * (X @ [1.0, 2.0, 3.0] + 0.1 * rng.normal(size=200))
+    problem = MarginProblem.regression(y, np.ones(200), 1e-7, True)
+    gram = gram_of(Linear(), X)
+    needed = SMO().solve(gram, problem).iterations
+    found = SMO(max_iter=needed - 2).solve(gram, problem)
+    assert found.iterations == needed - 2
+    assert f"raise max_iter (now {needed - 2})" in found.advice

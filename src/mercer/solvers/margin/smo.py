@@ -38,15 +38,15 @@ class SMO(MarginSolver):
     K in float64, and what float32 leaves over is refined. Of many rows, those far from the kinks of
     the loss keep their coefficient at its bound while the others, the active set, are solved for
     (shrinking); the gap is always that of all rows. Where pairs converge slowly, as if C is large
-    beside the targets, and rows are few, an interior point takes over, unless `max_iter` is given.
-    Ctrl-C, the time limit and the steps allowed end with what there is.
+    beside the targets, and rows are few, an interior point takes over. Ctrl-C, the time limit and
+    the steps allowed end with what there is.
 
     Parameters
     ----------
     tol : float
         Relative duality gap to reach.
     max_iter : int, optional
-        Working sets allowed; no limit by default.
+        Working sets and steps of an interior point allowed; no limit by default.
     working_set : int, optional
         Coefficients that are solved for together; 256 by default, or 128 of a pair of classes.
     max_steps : int, optional
@@ -151,8 +151,7 @@ class _State:
         self.screening = Screening(self.values, self.run) if n > least else None
         self._most = rules.max_steps or max(rules.least_steps, rules.steps_each * n)
         is_small = n <= rules.interior_rows and self.gram.has_room(24 * n * n)
-        pause = rules.pause if is_small and rules.max_iter is None else self._most
-        self._allowed = min(pause, self._most)
+        self._allowed = min(rules.pause, self._most) if is_small else self._most
 
     @property
     def _is_few(self) -> bool:
@@ -239,13 +238,16 @@ class _State:
         if self.reason != "steps":
             return
 
+        most = self.settings.max_iter or np.inf
+
         def watch(a: Array) -> bool:
             self.rounds += 1
-            return self.run.report(self.rounds, self.problem.gap(a, K @ a).relative)
+            is_over = self.run.report(self.rounds, self.problem.gap(a, K @ a).relative)
+            return is_over or self.rounds >= most
 
         found = [interior_point(F, self.problem, tolerance.gap, watch), self.values.a]
         best = min(self.problem.gap(a, K @ a).relative for a in found)
-        if best > self.settings.tol and not self.run.ended_by:
+        if best > self.settings.tol and not self.run.ended_by and self.rounds < most:
             self._allowed = min(self.settings.again * worth, self._most)
             # Float32 may be what kept pairs from getting on.
             self.values.replace(found[-1], K @ found[-1], True)
@@ -254,7 +256,8 @@ class _State:
         # Many steps are rounded in the values that are kept along.
         gap, a = min(((self.problem.gap(a, K @ a), a) for a in found), key=lambda pair: pair[0].gap)
         self.values.replace(a, K @ a, True)
-        self.reason = "converged" if gap.relative <= self.settings.tol else "rounding"
+        ending = "rounding" if self.rounds < most else "rounds"
+        self.reason = "converged" if gap.relative <= self.settings.tol else ending
 
     def _measured(self, active: Rows | None) -> tuple[Gap, bool]:
         """Return the gap, and whether it is that of float64.
@@ -324,8 +327,7 @@ class _State:
         source = self.gram if tolerance.is_double else self.values.single
         gram = source if active is None else source.part(active)
         n, itemsize = len(a), gram.dtype.itemsize
-        most, limit = self.settings.max_iter, tolerance.max_rounds
-        limit = limit if most is None else min(most, limit)
+        limit = min(self.settings.max_iter or tolerance.max_rounds, tolerance.max_rounds)
         effort = Effort(
             tolerance.gap,
             tolerance.floor,
