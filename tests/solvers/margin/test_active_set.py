@@ -1,4 +1,4 @@
-"""Newton steps on a face of the box of a margin problem."""
+"""Newton steps on the free coefficients of a margin problem."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from mercer import Gaussian
 from mercer.gram import DenseGram, PrecomputedGram, StreamedGram
 from mercer.solvers import SMO, MarginProblem
-from mercer.solvers.margin.active_set import NewtonStep, _Face, _System
+from mercer.solvers.margin.active_set import NewtonStep, _Free, _System
 
 KERNEL = Gaussian(1.5)
 
@@ -122,10 +122,10 @@ def test_a_steep_price_in_a_tube_is_solved_in_few_rounds(rng):
 
 def test_changes_that_all_have_one_sign_are_balanced_within_their_bounds():
     one = np.ones(4)
-    face = _Face(np.arange(4), 0.5 * one, -one, 0.0 * one, one, True)
-    change = face._balanced(np.array([0.3, 0.31, 0.32, 0.33]))
+    free = _Free(np.arange(4), 0.5 * one, -one, 0.0 * one, one, True)
+    change = free._balanced(np.array([0.3, 0.31, 0.32, 0.33]))
     assert_allclose(change.sum(), 0.0, atol=1e-12)
-    assert (face.start + change >= 0.0).all() and (face.start + change <= 1.0).all()
+    assert (free.start + change >= 0.0).all() and (free.start + change <= 1.0).all()
 
 
 def test_bounds_that_round_are_held_once(X, rng):
@@ -182,16 +182,16 @@ def test_a_matrix_that_is_not_definite_has_no_system():
     assert _System.of(np.array([[1.0, 2.0], [2.0, 1.0]]), np.ones(2), 0.0, True) is None
 
 
-def face_of(start, gradient, low, high, has_offset=True):
+def free_of(start, gradient, low, high, has_offset=True):
     start, gradient, low, high = (np.array(v, float) for v in (start, gradient, low, high))
-    return _Face(np.arange(len(start)), start, gradient, low, high, has_offset)
+    return _Free(np.arange(len(start)), start, gradient, low, high, has_offset)
 
 
 @pytest.mark.parametrize("has_offset", [True, False])
 def test_where_no_bound_is_in_the_way_the_change_solves_the_system(rng, has_offset):
     K, g = definite(rng, 5), rng.normal(size=5)
-    face = face_of(np.zeros(5), g, np.full(5, -99.0), np.full(5, 99.0), has_offset)
-    change = face.newton(K.copy(), 0.3, lambda: False)
+    free = free_of(np.zeros(5), g, np.full(5, -99.0), np.full(5, 99.0), has_offset)
+    change = free.newton(K.copy(), 0.3, lambda: False)
     border = np.ones((5, int(has_offset)))
     matrix = np.block([[K + 0.3 * np.eye(5), border], [border.T, np.zeros([int(has_offset)] * 2)]])
     expected = np.linalg.solve(matrix, np.append(-g, [0.0] * has_offset))[:5]
@@ -204,8 +204,8 @@ def test_coefficients_that_would_leave_the_face_end_at_its_edge(rng, n, has_offs
     for _ in range(10):
         K, g = definite(rng, n), rng.normal(size=n)
         start = rng.uniform(0.2, 0.8, size=n)
-        face = face_of(start, g, np.zeros(n), np.ones(n), has_offset)
-        change = face.newton(K.copy(), 0.1, lambda: False)
+        free = free_of(start, g, np.zeros(n), np.ones(n), has_offset)
+        change = free.newton(K.copy(), 0.1, lambda: False)
         end = start + change
         assert ((end >= -1e-12) & (end <= 1.0 + 1e-12)).all()
         if has_offset:
@@ -218,21 +218,21 @@ def test_coefficients_that_would_leave_the_face_end_at_its_edge(rng, n, has_offs
 
 
 def test_the_least_damping_is_a_share_of_the_diagonal():
-    face = face_of([0.0, 0.0], [1.0, -1.0], [-1e300, -1e300], [1e300, 1e300], False)
-    change = face.newton(np.zeros((2, 2)) + 4.0 * np.eye(2), 0.0, lambda: False)
+    free = free_of([0.0, 0.0], [1.0, -1.0], [-1e300, -1e300], [1e300, 1e300], False)
+    change = free.newton(np.zeros((2, 2)) + 4.0 * np.eye(2), 0.0, lambda: False)
     assert_allclose(change, np.array([-0.25, 0.25]) / (1.0 + 1e-10), rtol=1e-14)
 
 
 def test_a_change_is_balanced_by_a_shift_within_the_face():
-    face = face_of([0.5, 0.5, 0.5], [0.0] * 3, [0.0] * 3, [1.0] * 3)
+    free = free_of([0.5, 0.5, 0.5], [0.0] * 3, [0.0] * 3, [1.0] * 3)
     # 0.4 + 0.2 - 0.1 = 0.5: each less by a sixth.
     assert_allclose(
-        face._balanced(np.array([0.4, 0.2, -0.1])), np.array([0.4, 0.2, -0.1]) - 0.5 / 3
+        free._balanced(np.array([0.4, 0.2, -0.1])), np.array([0.4, 0.2, -0.1]) - 0.5 / 3
     )
     # The last one stops at its bound, and the others make up for it.
-    assert_allclose(face._balanced(np.array([0.5, 0.3, -0.49])), [0.35, 0.15, -0.5])
+    assert_allclose(free._balanced(np.array([0.5, 0.3, -0.49])), [0.35, 0.15, -0.5])
     for change in ([0.5, 0.5, 0.5], [-0.5, -0.5, -0.5], [0.5, 0.5, -0.5]):
-        balanced = face._balanced(np.array(change))
+        balanced = free._balanced(np.array(change))
         assert_allclose(balanced.sum(), 0.0, atol=1e-12)
         assert (np.abs(balanced) <= 0.5).all()
 
@@ -242,26 +242,26 @@ def test_the_face_has_free_rows_and_those_that_should_leave_their_bound():
     a = np.array([-1.0, -1.0, -0.5, 0.0, 0.0, 0.0, 2.0])
     g = np.array([0.5, -0.5, 0.1, 0.1, -0.5, 0.5, 0.1])
     # Row 0 stays at its lower bound and row 3 in the tube; row 6 comes down from its upper one.
-    face = _Face.at(problem, a, g)
-    assert face.rows.tolist() == [1, 2, 4, 5, 6]
-    assert_allclose(face.start, [-1.0, -0.5, 0.0, 0.0, 2.0])
-    assert_allclose(face.gradient, [-0.75, -0.15, -0.25, 0.25, 0.35])
-    assert_allclose(face.low, [-1.0, -1.0, 0.0, -1.0, 0.0])
-    assert_allclose(face.high, [0.0, 0.0, 2.0, 0.0, 2.0])
-    assert_allclose(face.first_damping, 0.75 / 2.0)
+    free = _Free.at(problem, a, g)
+    assert free.rows.tolist() == [1, 2, 4, 5, 6]
+    assert_allclose(free.start, [-1.0, -0.5, 0.0, 0.0, 2.0])
+    assert_allclose(free.gradient, [-0.75, -0.15, -0.25, 0.25, 0.35])
+    assert_allclose(free.low, [-1.0, -1.0, 0.0, -1.0, 0.0])
+    assert_allclose(free.high, [0.0, 0.0, 2.0, 0.0, 2.0])
+    assert_allclose(free.first_damping, 0.75 / 2.0)
 
 
 @pytest.mark.parametrize(
     ("t", "damping"), [(0.0, 10.0), (0.29, 10.0), (0.3, 1.0), (0.9, 1.0), (0.91, 0.1), (1.0, 0.1)]
 )
 def test_the_damping_follows_how_far_a_newton_step_went(t, damping):
-    face = face_of([0.0], [2.0], [0.0], [1.0])
+    free = free_of([0.0], [2.0], [0.0], [1.0])
     step = NewtonStep(None, None, None, None, None, 1.0)
-    step._settle(face, t)
+    step._settle(free, t)
     assert_allclose(step.damping, damping)
     step.damping = 1e-9
-    step._settle(face, 0.0)
-    assert step.damping == face.first_damping == 2.0
+    step._settle(free, 0.0)
+    assert step.damping == free.first_damping == 2.0
 
 
 def test_a_newton_step_goes_to_the_least_of_its_way(rng):

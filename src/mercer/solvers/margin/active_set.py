@@ -22,10 +22,10 @@ Entries = Callable[[Rows], Array]
 class NewtonStep:
     """A damped Newton step of `a`, and with it of g = K a - z, on the active set of the box.
 
-    The face holds the free rows F, between their bounds and with the sign they have, and those at
-    a bound or at zero that should leave it. Where no bound is in the way the change d solves
-    (K_FF + s I) d + b 1 = -(g_F + epsilon sign(a_F)), 1'd = 0; coefficients that would leave the
-    face are held at its edge and the rest solved for again. Along d the objective is least at
+    Free are the rows F between their bounds, with the sign they have, and those at a bound or at
+    zero that should leave it. Where no bound is in the way the change d solves
+    (K_FF + s I) d + b 1 = -(g_F + epsilon sign(a_F)), 1'd = 0; coefficients that would cross a
+    bound are held there and the rest solved for again. Along d the objective is least at
     t = -slope / d'Kd. The damping s grows where that is a small part of the way and shrinks where
     it is all of it.
 
@@ -87,39 +87,39 @@ class NewtonStep:
 
     def __call__(self) -> float:
         """Move, and return the share t of the way, or zero if it leads nowhere."""
-        face = _Face.at(self.problem, self.a, self.g)
-        needed = self.matrices * 8 * len(face.rows) ** 2
-        if len(face.rows) == 0 or needed > self.share * self.gram.memory:
+        free = _Free.at(self.problem, self.a, self.g)
+        needed = self.matrices * 8 * len(free.rows) ** 2
+        if len(free.rows) == 0 or needed > self.share * self.gram.memory:
             return 0.0
         if self.damping is None:
-            self.damping = face.first_damping
-        change = face.newton(self.entries(face.rows), self.damping, self.is_over)
-        slope = float(face.gradient @ change)
+            self.damping = free.first_damping
+        change = free.newton(self.entries(free.rows), self.damping, self.is_over)
+        slope = float(free.gradient @ change)
         if not slope < 0.0:
-            self._settle(face, 0.0)
+            self._settle(free, 0.0)
             return 0.0
         moving = np.flatnonzero(change)
-        lift = self.gram.partial_product(None, face.rows[moving], change[moving])
-        curvature = float(change @ lift[face.rows])
+        lift = self.gram.partial_product(None, free.rows[moving], change[moving])
+        curvature = float(change @ lift[free.rows])
         t = min(1.0, -slope / curvature) if curvature > 0.0 else 1.0
         # At the end of the way a bound is met to the last bit.
-        end = face.start + (change if t == 1.0 else t * change)
-        self.a[face.rows] = np.clip(end, face.low, face.high)
+        end = free.start + (change if t == 1.0 else t * change)
+        self.a[free.rows] = np.clip(end, free.low, free.high)
         self.g += t * lift
-        self._settle(face, t)
+        self._settle(free, t)
         return t
 
-    def _settle(self, face: _Face, t: float) -> None:
+    def _settle(self, free: _Free, t: float) -> None:
         """Choose the damping of the next step by how far this one went."""
         assert self.damping is not None
         if t < self.short:
-            self.damping = max(self.damping / self.less, face.first_damping)
+            self.damping = max(self.damping / self.less, free.first_damping)
         elif t > self.long:
             self.damping *= self.less
 
 
 @dataclass(frozen=True, eq=False)
-class _Face:
+class _Free:
     """The coefficients that may move, each between zero and the bound of its sign."""
 
     rows: Rows
@@ -130,7 +130,7 @@ class _Face:
     has_offset: bool
 
     @classmethod
-    def at(cls, problem: MarginProblem, a: Array, g: Array) -> _Face:
+    def at(cls, problem: MarginProblem, a: Array, g: Array) -> _Free:
         up, down = problem.slopes(a, g + problem.offset(g + problem.z))
         sign = np.where(a != 0.0, np.sign(a), np.where(up > down, 1.0, -1.0))
         rows = np.flatnonzero(problem.free(a) | (np.maximum(up, down) > 0.0))
@@ -180,7 +180,7 @@ class _Face:
         return change
 
     def _balanced(self, change: Array) -> Array:
-        """Return the change shifted by what makes its sum zero within the face."""
+        """Return the change shifted by what makes its sum zero within the bounds."""
         least, most = self.low - self.start, self.high - self.start
         # Shifted by the largest of them no change is above zero, or none below.
         high = float(np.abs(change).max())

@@ -65,7 +65,7 @@ class CoordinateDescent(MarginSolver):
     growth: ClassVar[float] = 1.3
     # rho beside the mean of k(x, x): larger ones bind all coefficients together, smaller ones make
     # b slow.
-    price: ClassVar[float] = 0.1
+    penalty: ClassVar[float] = 0.1
     # Epochs allowed, and entries of F read for every entry of K, before others take over.
     epochs: ClassVar[int] = 1000
     entries_read: ClassVar[int] = 64
@@ -168,7 +168,7 @@ class _State:
         self.epoch = 0
         n = F.shape[0]
         squares = _squares(F)
-        rho = CoordinateDescent.price * float(squares.mean()) if problem.fit_intercept else 0.0
+        rho = CoordinateDescent.penalty * float(squares.mean()) if problem.fit_intercept else 0.0
         self.a, self.w, self.gap = np.zeros(n), np.zeros(F.shape[1]), Gap(0.0, np.inf, np.inf)
         self._keep(self.a if problem.start is None else problem.feasible(problem.start))
         a, b = self.a.copy(), self.gap.offset
