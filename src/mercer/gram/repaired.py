@@ -92,6 +92,11 @@ def repair_of(gram: Gram, how: str | None) -> Repair:
 
     It takes an eigendecomposition, unless the kernel is proved to be positive semi-definite.
     Negative eigenvalues that the rounding of K explains are left alone.
+
+    References
+    ----------
+    Y. Chen, E. Garcia, M. Gupta, A. Rahimi, L. Cazzanti (2009), Similarity-based classification:
+    concepts and algorithms.
     """
     # How many times the negative part of K is taken away: once leaves zero, twice its opposite.
     factors = {"clip": 1.0, "flip": 2.0, "shift": 0.0}

@@ -33,6 +33,10 @@ class Band(Reduced):
         Symmetric, C-contiguous; it is overwritten by the reflectors.
     u : array of shape (n,), optional
         The unit vector that Q is orthogonal to.
+
+    References
+    ----------
+    C. Bischof, B. Lang, X. Sun (2000), A framework for symmetric band reduction.
     """
 
     def __init__(self, K: Array, u: Array | None = None) -> None:

@@ -196,6 +196,11 @@ def minimise(
         The rows and columns of a larger `K` that are those of the problem.
     state : SolverState, optional
         Where an earlier run stood with this `a` and `g`, and this one does between its rounds.
+
+    References
+    ----------
+    R.-E. Fan, P.-H. Chen, C.-J. Lin (2005), Working set selection using second order information
+    for training support vector machines.
     """
     whole = K if isinstance(K, np.ndarray) else None
     if whole is not None:

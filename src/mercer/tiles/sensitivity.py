@@ -88,6 +88,10 @@ class Slot:
     An error of the input passes on as it is, or by a square root that may come near to zero. The
     engine limits the error of a squared distance D to some ulps of N, a sum of squared norms, and
     of D itself; that of sqrt(D) is therefore limited to some ulps of sqrt(N).
+
+    References
+    ----------
+    N. Higham (2002), Accuracy and stability of numerical algorithms (chapter 3).
     """
 
     value: Interval

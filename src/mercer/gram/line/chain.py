@@ -41,6 +41,10 @@ class ChainGram(StreamedGram):
         The positions that it reads from the rows.
     memory : int or str, optional
         The limit for `dense`, in bytes or as ``"4GB"``; a share of the free memory by default.
+
+    References
+    ----------
+    H. Rue, L. Held (2005), Gaussian Markov random fields.
     """
 
     def __init__(

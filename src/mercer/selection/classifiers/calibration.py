@@ -43,6 +43,10 @@ class Calibration:
         Seconds to find the temperature in; one is taken for it where they are not enough.
     known : float, optional
         The temperature once it was found.
+
+    References
+    ----------
+    C. Guo, G. Pleiss, Y. Sun, K. Weinberger (2017), On calibration of modern neural networks.
     """
 
     model: KernelRidge | KernelRidgeMean

@@ -23,7 +23,7 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class ChainPath:
-    """Ridge problems on a chain that differ in alpha only: the same face as `RidgePath`.
+    """Ridge problems on a chain that differ in alpha only: the same interface as `RidgePath`.
 
     Nothing is reduced beforehand, since the recurrences of every alpha take O(n) steps.
 

@@ -148,6 +148,11 @@ class Descent:
         The problem, for any C, and where to start.
     curvature : Curvature
         What Newton systems are solved by.
+
+    References
+    ----------
+    J. Zhu, T. Hastie (2005), Kernel logistic regression and the import vector machine.
+    J. Nocedal, S. Wright (2006), Numerical optimization (chapter 3), of the line search.
     """
 
     # Rows below which the threads of the BLAS are not worth it.

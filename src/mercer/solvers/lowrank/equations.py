@@ -66,6 +66,10 @@ class LandmarkEquations:
     least : float
         The least pivot of the landmarks beside the largest with which sums of entries in float64
         are right to as many digits as are asked for.
+
+    References
+    ----------
+    A. Bjorck (1996), Numerical methods for least squares problems (sections 2.2 and 2.9).
     """
 
     # Steps of the power method, which come near to the largest eigenvalue from below.

@@ -147,6 +147,10 @@ class Preconditioner:
         Whether there is an offset, which takes the mean out of the features.
     seed : int
         Where the sample comes from.
+
+    References
+    ----------
+    F. Roosta-Khorasani, M. Mahoney (2019), Sub-sampled Newton methods.
     """
 
     # Steps of conjugate gradients after which the preconditioner is made anew.

@@ -37,6 +37,10 @@ class LandmarkPath:
         w, positive.
     fit_intercept : bool
         Whether there is an offset b.
+
+    References
+    ----------
+    C. Williams, M. Seeger (2000), Using the Nystrom method to speed up kernel machines.
     """
 
     def __init__(self, gram: LandmarkGram, weights: Array, fit_intercept: bool) -> None:

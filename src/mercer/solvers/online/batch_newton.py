@@ -46,6 +46,11 @@ def stepped(
         The rows.
     b : array of shape (columns,)
         The offset to begin with.
+
+    References
+    ----------
+    H.-F. Yu, F.-L. Huang, C.-J. Lin (2011), Dual coordinate descent methods for logistic regression
+    and maximum entropy models.
     """
     part = _BatchProblem(problem.on(batch.which), batch.core, state, batch.which)
     core = DenseGram(part.K, gram.memory)

@@ -200,7 +200,12 @@ class StreamedPerceptron:
 
 
 def perceptron(gram: Gram, tally: Tally, start: int = 0) -> HeldPerceptron | StreamedPerceptron:
-    """Return the perceptron that visits the rows of a Gram matrix from `start` on."""
+    """Return the perceptron that visits the rows of a Gram matrix from `start` on.
+
+    References
+    ----------
+    Y. Freund, R. Schapire (1999), Large margin classification using the perceptron algorithm.
+    """
     if gram.held_bytes and not start and not len(tally.support):
         return HeldPerceptron(gram.dense(), tally, np.zeros(tally.signs.shape))
     return StreamedPerceptron(gram, tally, start)

@@ -56,6 +56,11 @@ class IteratedFactor:
         Whether some alpha took all steps it was allowed.
     work, remaining : float
         Multiplications so far, and those that the last rate leaves to be done.
+
+    References
+    ----------
+    M. Diaz, E. Epperly, Z. Frangella, J. Tropp, R. Webber (2023), Robust, randomized
+    preconditioning for kernel ridge regression.
     """
 
     # Steps between two looks at the rate of convergence.

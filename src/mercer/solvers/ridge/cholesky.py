@@ -55,6 +55,11 @@ class Cholesky(RidgeSolver):
         float64 by conjugate gradients with the Gram operator; where that does not reach the
         tolerance, the factor is taken in float64 after all. An estimator that is told
         ``"cholesky"`` by name takes the faster.
+
+    References
+    ----------
+    C. Saunders, A. Gammerman, V. Vovk (1998), Ridge regression learning algorithm in dual
+    variables.
     """
 
     iterates: ClassVar[bool] = False

@@ -41,6 +41,10 @@ class Eigen(RidgeSolver):
     ----------
     tol : float
         Relative residual above which a step of iterative refinement is added.
+
+    References
+    ----------
+    R. Rifkin, R. Lippert (2007), Notes on regularized least squares.
     """
 
     iterates: ClassVar[bool] = False

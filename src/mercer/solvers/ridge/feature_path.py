@@ -24,7 +24,7 @@ Rows = NDArray[np.intp]
 
 
 class FeaturePath:
-    """Ridge problems in features that differ in alpha only: the same face as `RidgePath`.
+    """Ridge problems in features that differ in alpha only: the same interface as `RidgePath`.
 
     With Phi = W^(1/2) (F - 1 m') = U diag(s) V' and u along W^(1/2) 1 the fit at the weighted rows
     is H W^(1/2) y, H = u u' + U diag(s^2 / (s^2 + alpha)) U', and what the fit without the rows S
@@ -41,6 +41,10 @@ class FeaturePath:
         Whether there is an offset b.
     memory : int
         The limit for the decomposition in bytes.
+
+    References
+    ----------
+    T. Hastie, R. Tibshirani (2004), Efficient quadratic regularization for expression arrays.
     """
 
     def __init__(self, F: Any, weights: Array, fit_intercept: bool, memory: int) -> None:
@@ -196,7 +200,7 @@ class FeatureFits(HeldOutBlocks):
 
 @dataclass(frozen=True, eq=False)
 class FeatureSmoother(LinearSmoother):
-    """The fit in features as a linear map of the targets: the same face as `Smoother`.
+    """The fit in features as a linear map of the targets: the same interface as `Smoother`.
 
     With z = phi(x) - m it is h(x) = W^(1/2) U diag(s / (s^2 + alpha)) V'z + w / sum_i w_i, and the
     posterior variance of f(x) + b is alpha z'(Phi'Phi + alpha)^-1 z + alpha / sum_i w_i.

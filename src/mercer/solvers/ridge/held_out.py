@@ -45,6 +45,11 @@ def leave_one_out(gram: Gram, problem: RidgeProblem) -> LeftOut:
     They are a_i / B_ii and 1 / B_ii, with the diagonal of B = A^-1 - U S^-1 U' from one inverse for
     every distinct alpha, from the recurrences of a chain, or from the singular values of features
     that are fewer than the rows; no fit is repeated.
+
+    References
+    ----------
+    G. Cawley, N. Talbot (2003), Efficient leave-one-out cross-validation of kernel Fisher
+    discriminant classifiers.
     """
     known = gram.by_landmarks()
     if known is not None:

@@ -31,6 +31,11 @@ class RidgePath:
         w, positive.
     fit_intercept : bool
         Whether there is an offset b.
+
+    References
+    ----------
+    L. Elden (1984), A note on the computation of the generalized cross-validation function for
+    ill-conditioned least squares problems.
     """
 
     def __init__(self, K: Array, weights: Array, fit_intercept: bool) -> None:
@@ -129,6 +134,11 @@ class Fits:
         """Return e_S = B_SS^-1 a_S, what the fit without the rows S misses there.
 
         The shape is (alphas, rows, targets).
+
+        References
+        ----------
+        S. An, W. Liu, S. Venkatesh (2007), Fast cross-validation algorithms for least squares
+        support vector machine and kernel ridge regression.
         """
         errors = np.empty((len(self.alphas), len(rows), self.y.shape[1]))
         for i, coefficients in enumerate(self._coefficients):
@@ -155,6 +165,11 @@ class Fits:
         ----------
         more : float
             N - n.
+
+        References
+        ----------
+        G. Golub, M. Heath, G. Wahba (1979), Generalized cross-validation as a method for choosing a
+        good ridge parameter.
         """
         traces = self._shifted.traces() / self.path.unit
         if more:

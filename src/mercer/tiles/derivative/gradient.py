@@ -35,6 +35,10 @@ def input_gradient(e: Expression, X: Any, Z: Any, a: Array) -> Array:
         The z_j.
     a : array of shape (m, targets)
         The coefficients.
+
+    References
+    ----------
+    A. Griewank, A. Walther (2008), Evaluating derivatives, of the reverse mode.
     """
     _refuse_unknown(e)
     sides = _Sides(Rows(X, "X"), Rows(Z, "Z"), a)
