@@ -1,5 +1,7 @@
 """Bad input: one line that says what is wrong, where, and what to do."""
 
+import errno
+import os
 import re
 import subprocess
 import sys
@@ -8,11 +10,12 @@ import polars as pl
 import pytest
 
 import mercer
-from commands import PRICE, fitted, refused, run, table
+from commands import PRICE, SICK, fitted, refused, run, table
 from mercer.cli.spelling import in_options
-from mercer.errors import ApproximationWarning
+from mercer.errors import ApproximationWarning, DataFileError
 from mercer.estimators.fitted import warn_of_landmarks
 from mercer.planning import Settings
+from mercer.reports.page import Report
 from mercer.solvers import Approximation
 
 
@@ -90,7 +93,9 @@ def test_files_of_other_kinds_are_refused(data, tmp_path):
     assert "t.csv is a folder; give a file in it" in refused("fit", folder, "--target", "y")
     fake = tmp_path / "t.parquet"
     fake.write_bytes(b"a,y\n1,2\n" * 30)
-    assert "t.parquet cannot be read" in refused("fit", fake, "--target", "y")
+    said = refused("fit", fake, "--target", "y")
+    assert "t.parquet cannot be read as Parquet, which its ending says it is" in said
+    assert said.endswith("write it again, or give it the ending of what it is")
 
 
 def test_svmlight_and_fasta_name_the_line(tmp_path):
@@ -156,6 +161,8 @@ def test_wrong_usage_has_its_own_exit_code(data):
         (*PRICE, "--alpha", "1", "--C", "1"),
         (*PRICE, "--alpha", "1", "--select", "loo"),
         (*PRICE, "--missing", "guess"),
+        (*PRICE, "--alpha", "-1"),
+        (*SICK, "--C", "0"),
     ):
         result = run("fit", data, *arguments)
         assert result.exit_code == 2, arguments
@@ -176,6 +183,40 @@ def test_a_place_that_cannot_be_written_is_said_before_anything_is_read(option, 
     assert result.exit_code == 1
     assert "cannot be written: there is no folder" in result.stderr
     assert "reading" not in result.stderr
+
+
+@pytest.mark.parametrize("end", ["p.mercer", "p.html", "p.csv"])
+def test_a_pipe_or_a_device_is_not_replaced(end, data, model, tmp_path):
+    place = tmp_path / end
+    os.mkfifo(place)
+    line = {
+        "p.mercer": ("fit", data, *PRICE, "-o", place),
+        "p.html": ("fit", data, *PRICE, "--report", place),
+        "p.csv": ("predict", model, data, "-o", place),
+    }[end]
+    assert "it is a folder, a pipe or a device; give the name of a file" in refused(*line)
+    assert place.is_fifo()
+
+
+@pytest.mark.parametrize("option", ["--weights", "--groups", "--drop"])
+def test_a_kernel_of_a_column_that_is_taken_out_is_refused_by_both(option, data):
+    kernel = ("--kernel", "linear.on(age) + linear.on(home)", "--alpha", "1")
+    said = refused("fit", data, "--target", "price", option, "home", *kernel)
+    assert "the kernel reads the column 'home', which --target, --weights, --groups or" in said
+
+
+def test_a_disk_that_is_full_leaves_the_old_page(tmp_path, monkeypatch):
+    page, new = tmp_path / "page.html", Report("<p>new</p>")
+    page.write_text("old")
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("mercer.data.replaced.os.fsync", full)
+    with pytest.raises(DataFileError, match=r"page\.html cannot be written: No space left on"):
+        new.save(page)
+    assert page.read_text() == "old"
+    assert os.listdir(tmp_path) == ["page.html"]
 
 
 def test_rows_are_counted_as_the_file_has_them_also_behind_a_split(tmp_path):

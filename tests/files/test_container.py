@@ -111,7 +111,7 @@ def test_a_failing_disk_leaves_the_old_file(tmp_path, monkeypatch):
     def full(handle):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("mercer.files.container.os.fsync", full)
+    monkeypatch.setattr("mercer.data.replaced.os.fsync", full)
     with pytest.raises(ModelFileError, match="No space left on device; what was there before"):
         mercer.save(mercer.Gaussian(2.0), path)
     monkeypatch.undo()
@@ -189,6 +189,14 @@ def test_a_disk_that_is_full_leaves_the_old_file(tmp_path):
     assert said.stdout.count("\n") == 1
     assert mercer.load(path) == mercer.Gaussian(1.0)
     assert os.listdir(tmp_path) == ["k.mercer"]
+
+
+def test_no_pipe_or_device_is_replaced_by_a_file(tmp_path):
+    pipe = tmp_path / "p.mercer"
+    os.mkfifo(pipe)
+    with pytest.raises(ModelFileError, match="a pipe or a device; give the name of a file"):
+        mercer.save(mercer.Gaussian(1.0), pipe)
+    assert pipe.is_fifo()
 
 
 OTHER = {

@@ -268,7 +268,8 @@ def fit(
 
 def _check_usage(options: dict[str, Any]) -> None:
     """Refuse options that exclude each other, before anything is read."""
-    kernels, alphas, shares = (len(options[name]) for name in ("kernel", "alpha", "share"))
+    kernels, shares = (len(options[name]) for name in ("kernel", "share"))
+    alphas = options["alpha"]
     if kernels and options["keep"]:
         raise click.UsageError("--keep is for a kernel that is chosen; name the column in --kernel")
     if alphas and options["C"] is not None:
@@ -277,14 +278,21 @@ def _check_usage(options: dict[str, Any]) -> None:
         )
     if options["select"] is not None and (alphas or options["C"] is not None):
         raise click.UsageError("--select chooses what --alpha or --C states; give one of them")
-    if alphas and alphas != max(kernels, 1):
-        raise click.UsageError(f"give an --alpha for each --kernel; got {alphas} for {kernels}")
-    if shares and not shares == kernels == alphas:
+    if alphas and len(alphas) != max(kernels, 1):
+        raise click.UsageError(
+            f"give an --alpha for each --kernel; got {len(alphas)} for {kernels}"
+        )
+    if shares and not shares == kernels == len(alphas):
         raise click.UsageError("a --share is the weight of a --kernel with its --alpha in a mean")
     if options["C"] is not None and kernels > 1:
         raise click.UsageError(
             f"--C is for one --kernel, got {kernels}; --alpha for each is a mean"
         )
+    for alpha in alphas:
+        if not 0.0 <= alpha < math.inf:
+            raise click.UsageError(f"--alpha must be finite and not negative, got {alpha:g}")
+    if options["C"] is not None and not 0.0 < options["C"] < math.inf:
+        raise click.UsageError(f"--C must be finite and above 0, got {options['C']:g}")
     limit = options["time_limit"]
     if limit is not None and not 0.0 < limit < math.inf:
         raise click.UsageError(f"--time-limit must be seconds above 0, got {limit:g}")
@@ -355,9 +363,19 @@ def _keep_little(memory: str | None) -> None:
 
 def _check_folder(path: str | None) -> None:
     """Refuse a file that has no place, before the time is spent that it takes to make it."""
-    folder = None if path is None else Path(path).resolve().parent
-    if folder is not None and not folder.is_dir():
-        raise ValueError(f"{path} cannot be written: there is no folder {folder}; make it first")
+    from mercer.data.replaced import check_replaceable
+
+    if path is None:
+        return
+    target = Path(path).resolve()
+    if not target.parent.is_dir():
+        raise ValueError(
+            f"{path} cannot be written: there is no folder {target.parent}; make it first"
+        )
+    try:
+        check_replaceable(target)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def _check_task(options: dict[str, Any], is_classes: bool) -> None:

@@ -12,7 +12,6 @@ import math
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
@@ -24,6 +23,8 @@ import safetensors
 import safetensors.numpy
 from numpy.typing import NDArray
 
+from mercer.data import replaced
+from mercer.data.replaced import Buffer, unwritten
 from mercer.errors import ModelFileError
 
 # The version of what is written. A reader takes files of all versions up to its own.
@@ -46,7 +47,6 @@ KINDS = {"b1": "BOOL", "f2": "F16", "f4": "F32", "f8": "F64"}
 KINDS |= {f"{k}{n}": f"{k.upper()}{8 * n}" for k in "iu" for n in (1, 2, 4, 8)}
 
 Arrays = dict[str, NDArray[Any]]
-Buffer = bytes | memoryview
 
 
 def write(path: str | os.PathLike[str], spec: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -232,51 +232,9 @@ def _refuse_number(text: str) -> NoReturn:
 
 
 def replace_file(path: Path, parts: Iterable[Buffer]) -> None:
-    """Put a file in the place of another one, or leave that as it was.
-
-    The new one is written beside it and forced to the disk before it takes the name.
-    """
+    """Put a model in the place of another file, or leave that as it was."""
     path = path.resolve()
     try:
-        # Who may read the old file may read the new one, and nobody else.
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        replaced.replace_file(path, parts)
     except OSError as error:
-        raise ModelFileError(f"{path} cannot be written: {error.strerror or error}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, mode)
-        os.replace(name, path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        with suppress(OSError):
-            os.unlink(name)
-        raise ModelFileError(
-            f"{path} cannot be written: {error.strerror or error}; what was there before is "
-            "unchanged"
-        ) from None
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-
-
-def _umask() -> int:
-    """Return the rights that files of this process do not have."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
-
-
-def _sync_folder(folder: Path) -> None:
-    """Force the new name to the disk, where folders can be opened for it."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        raise ModelFileError(unwritten(path, error)) from None

@@ -300,7 +300,12 @@ def in_one_line(path: str, file: str | None = None) -> Iterator[None]:
         if file is not None:
             check_lines(path, file, _separator(path))
         first = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise DataFileError(f"{path} cannot be read: {first}") from None
+        kind = format_of(path)
+        name = {"parquet": "Parquet", "arrow": "Arrow", "ndjson": "NDJSON"}.get(kind, kind.upper())
+        raise DataFileError(
+            f"{path} cannot be read as {name}, which its ending says it is: {first}; write it "
+            "again, or give it the ending of what it is"
+        ) from None
 
 
 def _with_texts(scan: Any, form: Form) -> Any:

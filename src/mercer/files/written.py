@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
+from mercer.data.replaced import check_replaceable, unwritten
 from mercer.errors import DataFileError
 from mercer.files.tables import format_of, polars
 
@@ -34,9 +35,15 @@ def check_output(path: str) -> None:
         raise DataFileError(
             f"{path} cannot be written: a table goes to .csv, .tsv, .parquet, .arrow or .ndjson"
         )
-    folder = Path(path).resolve().parent
-    if not folder.is_dir():
-        raise DataFileError(f"{path} cannot be written: there is no folder {folder}; make it first")
+    target = Path(path).resolve()
+    if not target.parent.is_dir():
+        raise DataFileError(
+            f"{path} cannot be written: there is no folder {target.parent}; make it first"
+        )
+    try:
+        check_replaceable(target)
+    except OSError as error:
+        raise _refusal(path, error) from None
 
 
 @contextmanager
@@ -93,9 +100,7 @@ def _refusing(write: Writer, path: str) -> Writer:
 
 
 def _refusal(path: str, error: OSError) -> DataFileError:
-    return DataFileError(
-        f"{path} cannot be written: {error.strerror or error}; what was there before is unchanged"
-    )
+    return DataFileError(unwritten(Path(path), error))
 
 
 def lines_writer(file: Any, kind: str, separator: str | None = None) -> Writer:

@@ -15,7 +15,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.cli.fitting.gaps import read_by, rows_without_gaps
+from mercer.cli.fitting.gaps import check_read, read_by, rows_without_gaps
 from mercer.cli.fitting.known import Known
 from mercer.cli.fitting.order import TimeOrder, likely_times, time_order
 from mercer.cli.fitting.target import check_finite, counted, is_known, task_of, values_of
@@ -229,6 +229,7 @@ def _table_job(table: Table, roles: Roles, task: str, memory: Any, like: Known |
     for name in kept_columns:
         if name not in others:
             raise DataFileError(f"--keep {name!r} is not a column to learn from; leave it out")
+    check_read(roles.kernels, path, (*aside, *dropped))
     if not others:
         raise DataFileError(f"{path} has no column beside the target to learn from; add some")
     # The share of the memory up to which a table is read at once.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mercer.errors import DataFileError
 from mercer.files.tables import Table
 from mercer.kernels import Kernel, describe_columns
+from mercer.kernels.columns import named_columns
 from mercer.kernels.language.names import is_auto
 
 
@@ -30,6 +31,27 @@ def read_by(kernels: Sequence[Kernel | str], rows: Any, keep: Sequence[str]) -> 
     reports = [describe_columns(rows, k, keep) for k in given]
     used = {use.column for report in reports for use in report if use.is_used}
     return [name for name in rows.columns if name in used]
+
+
+def check_read(kernels: Sequence[Kernel | str], path: str, left: Sequence[str]) -> None:
+    """Refuse a kernel that reads one of the columns that are no part of the rows.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel or "auto"
+        Those that are given.
+    path : str
+        The file.
+    left : sequence of str
+        The target, columns of weights and groups, and those that are dropped.
+    """
+    for kernel in kernels:
+        read = [] if isinstance(kernel, str) else [n for n in left if n in named_columns(kernel)]
+        if read:
+            raise DataFileError(
+                f"{path}: the kernel reads the column {read[0]!r}, which --target, --weights, "
+                "--groups or --drop takes out of the rows to learn from; leave one of them out"
+            )
 
 
 def rows_without_gaps(

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer import __version__
 from mercer.data.columns import n_rows, take_rows
+from mercer.data.replaced import replace_file, unwritten
 from mercer.errors import DataFileError
 from mercer.estimators.validation import checked_weights
 from mercer.native import describe
@@ -51,7 +52,10 @@ class Report:
             raise DataFileError(
                 f"{path} cannot be written: there is no folder {folder}; make it first"
             )
-        Path(path).write_text(self.html, encoding="utf-8")
+        try:
+            replace_file(Path(path), [self.html.encode()])
+        except OSError as error:
+            raise DataFileError(unwritten(Path(path), error)) from None
 
     def __repr__(self) -> str:
         return f"Report of {len(self.html)} characters; save(path) writes it, a notebook shows it"
