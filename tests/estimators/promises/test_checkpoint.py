@@ -15,7 +15,14 @@ from mercer import Gaussian, KernelLogisticRegression, KernelRidge, KernelSVC, K
 from mercer.errors import CheckpointError, CheckpointWarning
 from mercer.estimators import training
 from mercer.native.lapack import one_blas_thread
-from mercer.solvers import SMO, Run, StochasticLogistic, StochasticRidge, checkpoint as module
+from mercer.solvers import (
+    SMO,
+    NystromRidge,
+    Run,
+    StochasticLogistic,
+    StochasticRidge,
+    checkpoint as module,
+)
 from mercer.solvers.margin.screening import Screening
 from processes import forked
 
@@ -29,6 +36,9 @@ CASES = {
 # Machines of a few rows, each long enough for some writes.
 OTHERS = {
     "ridge, sgd": KernelRidge(Gaussian(1.0), 1.0, solver=StochasticRidge(tol=1e-9, batch=40)),
+    "ridge, nystrom by steps": KernelRidge(
+        Gaussian(0.5), 1e-3, solver=NystromRidge(tol=1e-9, is_sketched=True), n_landmarks=40
+    ),
     "logistic, sgd": KernelLogisticRegression(
         Gaussian(1.0), 100.0, solver=StochasticLogistic(tol=1e-8, batch=40)
     ),

@@ -210,3 +210,40 @@ def test_sums_take_over_where_landmarks_take_many_steps(rng, counted, monkeypatc
 def test_several_ridges_are_left_to_sums(rng, counted):
     several = SketchedInverse(equations_of(rng), np.full(2, 1e-9), 50, Run())
     assert isinstance(several._inverse, Inverse)
+
+
+class Kept:
+    """A checkpoint in memory, which knows all that it was given."""
+
+    def __init__(self, begun=None):
+        self.begun, self.states = begun, []
+
+    def restored(self, problem):
+        return None if self.begun is None else {n: a.copy() for n, a in self.begun.items()}
+
+    def keep(self, problem, state):
+        self.states.append({name: np.array(array) for name, array in state.items()})
+
+
+@pytest.mark.parametrize("patience", [3, 60])
+def test_every_step_can_be_gone_on_from_to_the_same_bits(rng, counted, monkeypatch, patience):
+    monkeypatch.setattr(SketchedInverse, "patience", patience)
+    equations = equations_of(rng, alpha=(0.1,))
+    g = rng.normal(size=(M, 2)) * [1.0, 100.0]
+
+    def solved(kept):
+        """Two solves, as a fit has, in a run with this checkpoint."""
+        inverse = SketchedInverse(equations, np.array([1e-9]), 200, Run(checkpoint=kept))
+        found = [inverse(g[:, :1]), inverse(g[:, 1:])]
+        return np.hstack(found), inverse.steps, inverse.least
+
+    whole = Kept()
+    expected, steps, least = solved(whole)
+    assert steps == len(whole.states) > 8
+    for taken, state in enumerate(whole.states, 1):
+        again = Kept(state)
+        found = solved(again)
+        assert np.array_equal(found[0], expected)
+        assert found[1:] == (steps, least)
+        # What was done is not done again.
+        assert len(again.states) == steps - taken

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from scipy.linalg.blas import dger, dsyrk, sger, ssyrk
 
 from mercer.data.blocks import LARGE, row_blocks
 from mercer.gram.represented import represented_rows
+from mercer.solvers.checkpoint import State
 from mercer.solvers.lowrank.counted import CountedInverse
 from mercer.solvers.lowrank.equations import LandmarkEquations
 from mercer.solvers.lowrank.normal import Inverse
@@ -56,6 +57,44 @@ def steps_of(sums: int) -> float:
 
 
 @dataclass(eq=False)
+class Steps:
+    """Conjugate gradients for one right-hand side between two steps.
+
+    Parameters
+    ----------
+    found, r, p : array of shape (m, targets)
+        The iterate, what it leaves of the right-hand side, and the next direction.
+    rz : array of shape (targets,)
+        r'M r with the preconditioner M.
+    sizes, ratios : list of array of shape (targets,)
+        The lengths of the steps, and by how much r'M r fell, since M is what it is.
+    done : int
+        How many steps were taken.
+    """
+
+    found: Array
+    r: Array
+    p: Array
+    rz: Array
+    sizes: list[Array] = field(default_factory=list)
+    ratios: list[Array] = field(default_factory=list)
+    done: int = 0
+
+    @classmethod
+    def of(cls, state: State) -> Steps:
+        """Return the steps that were kept."""
+        lists = list(state["sizes"]), list(state["ratios"])
+        vectors = state["found"], state["r"], state["p"], state["rz"]
+        return cls(*vectors, *lists, int(state["done"]))
+
+    def state(self) -> State:
+        """Return what the next step begins from."""
+        lists = {"sizes": np.array(self.sizes), "ratios": np.array(self.ratios)}
+        vectors = {"found": self.found, "r": self.r, "p": self.p, "rz": self.rz}
+        return vectors | lists | {"done": np.array(self.done)}
+
+
+@dataclass(eq=False)
 class SketchedInverse:
     """(F'WF + alpha I)^-1 by conjugate gradients, each step a pass over the rows.
 
@@ -73,7 +112,7 @@ class SketchedInverse:
     max_iter : int
         Steps at most, for every right-hand side.
     run : Run
-        When to end.
+        When to end. It keeps every step, from which a fit that was killed goes on.
 
     References
     ----------
@@ -104,6 +143,8 @@ class SketchedInverse:
         count = sums_of(len(gram), gram.landmarks.n_features, gram.steady_memory)
         counted = self._by_landmarks() if count == 0 else None
         self._inverse = counted or self._by_sums(max(count, SUMS[0]))
+        self._solves = 0
+        self._kept: State = {}
 
     def _by_landmarks(self) -> CountedInverse | None:
         """Return the preconditioner by landmarks in the place of rows, where float32 serves."""
@@ -141,43 +182,68 @@ class SketchedInverse:
 
     def __call__(self, g: Array) -> Array:
         """Return N^-1 g for every target, or where that is as good as zero no less in g'N^-1 g."""
-        found = np.zeros_like(g)
-        r, z = g.copy(), self._inverse(g)
-        rz = (r * z).sum(axis=0)
+        z = self._inverse(g)
+        rz = (g * z).sum(axis=0)
         begun = np.maximum(rz / self.least, 0.0)
         if (begun <= self.goal**2).all():
             # It is not worth a step, and N^-1 is at most so much more than the preconditioner.
             return np.asarray(z / self.least)
         # As much as a pass in float64 then finds to be within the goal, with room for rounding.
         enough = np.maximum(0.5 * self.goal**2, self.single**2 * begun)
-        p = z
-        sizes: list[Array] = []
-        ratios: list[Array] = []
-        for step in range(self.max_iter):
-            if step == self.patience and isinstance(self._inverse, CountedInverse):
-                self._inverse, self.least = self._by_sums(SUMS[0]), 1.0
-                p = z = self._inverse(r)
-                rz, sizes, ratios = (r * z).sum(axis=0), [], []
-            # The first two steps are most of the way, and so are errors of their products.
-            q = self._product(p, self._dtype if step > 1 else np.float64)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                size = np.where(rz > 0.0, rz / (p * q).sum(axis=0), 0.0)
-            found += size * p
-            r -= size * q
-            z = self._inverse(r)
-            last, rz = rz, np.maximum((r * z).sum(axis=0), 0.0)
-            ratio = np.divide(rz, last, out=np.zeros_like(rz), where=last > 0.0)
-            sizes.append(size)
-            ratios.append(ratio)
-            self.steps += 1
-            self.least = min(self.least, _least_ritz(np.array(sizes), np.array(ratios)))
-            relative = np.sqrt(rz / self.least) / np.maximum(self.goal, TINY)
+        now = self._restored() or Steps(np.zeros_like(g), g.copy(), z, rz)
+        while now.done < self.max_iter and not (now.rz / self.least <= enough).all():
+            self._move(now)
+            self._keep(now)
+            relative = np.sqrt(now.rz / self.least) / np.maximum(self.goal, TINY)
             if self.run.report(self.steps, float(relative.max())):
                 break
-            if (rz / self.least <= enough).all():
-                break
-            p = z + ratio * p
-        return found
+        self._solves += 1
+        return now.found
+
+    def _move(self, now: Steps) -> None:
+        """Take one step."""
+        if now.done == self.patience and isinstance(self._inverse, CountedInverse):
+            self._inverse, self.least = self._by_sums(SUMS[0]), 1.0
+            now.p = z = self._inverse(now.r)
+            now.rz, now.sizes, now.ratios = (now.r * z).sum(axis=0), [], []
+        # The first two steps are most of the way, and so are errors of their products.
+        q = self._product(now.p, self._dtype if now.done > 1 else np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            size = np.where(now.rz > 0.0, now.rz / (now.p * q).sum(axis=0), 0.0)
+        now.found += size * now.p
+        now.r -= size * q
+        z = self._inverse(now.r)
+        last, now.rz = now.rz, np.maximum((now.r * z).sum(axis=0), 0.0)
+        ratio = np.divide(now.rz, last, out=np.zeros_like(last), where=last > 0.0)
+        now.p = z + ratio * now.p
+        now.sizes.append(size)
+        now.ratios.append(ratio)
+        now.done += 1
+        self.steps += 1
+        self.least = min(self.least, _least_ritz(np.array(now.sizes), np.array(now.ratios)))
+
+    def _keep(self, now: Steps) -> None:
+        """Let the run keep the steps of all right-hand sides, the last as far as it has come.
+
+        The preconditioner is not kept: the same rows and seed give it.
+        """
+        state = now.state() | {"least": np.array(self.least), "steps": np.array(self.steps)}
+        self._kept |= {f"{self._solves}.{name}": array for name, array in state.items()}
+        self.run.keep(self._kept)
+
+    def _restored(self) -> Steps | None:
+        """Return the steps for this right-hand side that a fit took that was killed, if any."""
+        begins = f"{self._solves}."
+        kept = {n: a for n, a in (self.run.restored() or {}).items() if n.startswith(begins)}
+        if not kept:
+            return None
+        self._kept |= kept
+        state = {name.removeprefix(begins): array for name, array in kept.items()}
+        self.least, self.steps = float(state["least"]), int(state["steps"])
+        now = Steps.of(state)
+        if now.done > self.patience and isinstance(self._inverse, CountedInverse):
+            self._inverse = self._by_sums(SUMS[0])
+        return now
 
     def _product(self, V: Array, dtype: Any) -> Array:
         """Return (F'WF + alpha I) V for centred features, by entries in this precision."""
