@@ -1,5 +1,6 @@
 """Exact or by landmarks: what the plan counts, and what a fit then says."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +10,11 @@ from sklearn.base import is_classifier
 from mercer import (
     Gaussian,
     KernelLogisticRegression,
+    KernelLogisticRegressionCV,
     KernelPCA,
     KernelRidge,
     KernelRidgeClassifier,
+    KernelRidgeCV,
     KernelSVC,
     KernelSVR,
     Linear,
@@ -219,6 +222,68 @@ def test_a_solver_of_landmarks_without_their_number_takes_as_many_as_fit(model, 
 def test_a_memory_for_nothing_is_refused_with_the_least_that_would_do(rng):
     with pytest.raises(MemoryLimitError, match=r"needs .* MB but the limit is 1\.00 KB"):
         KernelRidge(Gaussian(1.0), memory=1000).fit(rng.normal(size=(3000, 3)), np.ones(3000))
+
+
+@pytest.mark.parametrize("does", ["plan", "fit"])
+def test_the_least_that_would_do_is_that_of_the_fewest_landmarks(does, rng):
+    X, y = rng.normal(size=(200_000, 3)), np.ones(200_000)
+    with pytest.raises(MemoryLimitError, match=r"needs 0\.0512 GB .*, and 54 landm") as said:
+        getattr(KernelRidge(Gaussian(1.0), memory="1MB"), does)(X, y)
+    least = float(re.search(r"54 landmarks ([\d.]+) GB", str(said.value))[1])
+    assert least < 0.02
+    # With that limit the plan does take landmarks.
+    plan = KernelRidge(Gaussian(1.0), memory=f"{least * 1.01} GB").plan(X, y)
+    assert plan.solver == "nystrom"
+
+
+def test_a_model_without_a_ridge_is_promised_no_landmarks(rng):
+    X, y = rng.normal(size=(3000, 3)), np.ones(3000)
+    with pytest.raises(MemoryLimitError) as said:
+        KernelRidge(Gaussian(1.0), 0.0, memory=1000).plan(X, y)
+    assert "landmarks" not in str(said.value)
+
+
+@pytest.mark.parametrize("does", ["plan", "fit"])
+def test_a_few_components_are_refused_where_their_vectors_do_not_fit(does, rng):
+    X = rng.normal(size=(3000, 3))
+    with pytest.raises(MemoryLimitError, match=r"0\.744 MB"):
+        getattr(KernelPCA(Gaussian(1.0), 5, memory=700_000), does)(X)
+    assert KernelPCA(Gaussian(1.0), 5, memory=760_000).plan(X).solver == "iterative"
+
+
+@pytest.mark.parametrize("does", ["plan", "fit"])
+@pytest.mark.parametrize("machine", [KernelRidgeCV, KernelLogisticRegressionCV])
+def test_a_search_beyond_the_memory_is_refused_before_it_is_planned(does, machine, rng):
+    X = rng.normal(size=(60_000, 3))
+    y = (X[:, 0] > 0.0).astype(float)
+    with pytest.raises(MemoryLimitError, match=r"choosing on 60000 rows .*, and 54 landmarks"):
+        getattr(machine([Gaussian(1.0)], memory="2MB"), does)(X, y)
+
+
+def test_working_sets_are_planned_with_the_memory_that_a_fit_to_the_rows_needs(rng):
+    X, y = rng.normal(size=(3000, 3)), np.arange(3000) % 2
+    for does in ("plan", "fit"):
+        with pytest.raises(MemoryLimitError, match=r"smo.* needs 0\.576 MB"):
+            getattr(KernelSVC(Gaussian(1.0), memory=500_000), does)(X, y)
+
+
+def test_a_logistic_plan_has_no_preconditioner_beyond_the_memory(rng):
+    X, y = rng.normal(size=(3000, 3)), np.arange(3000) % 2
+    plan = KernelLogisticRegression(Gaussian(1.0), solver="cg", memory=800_000).plan(X, y)
+    assert plan.memory <= 800_000
+
+
+def test_a_search_by_landmarks_is_planned_in_the_time_of_their_fits(rng):
+    X = rng.normal(size=(60_000, 3))
+    y = (X[:, 0] > 0.0).astype(int)
+    few, many = (
+        KernelLogisticRegressionCV([Gaussian(1.0)], solver="nystrom", n_landmarks=m).plan(X, y)
+        for m in (20, 400)
+    )
+    one = KernelLogisticRegression(Gaussian(1.0), solver="nystrom", n_landmarks=20).plan(X, y)
+    assert one.seconds < few.seconds < many.seconds
+    # A few folds of eight penalties, and nothing of the squared number of rows.
+    assert few.seconds < 40 * one.seconds + 1.0
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mercer.gram import gram_of
 from mercer.kernels import AdditiveChi2, FromFunction, Gaussian, Laplacian, Linear, Precomputed
 from mercer.planning import Settings
+from mercer.planning.entries import FEATURE_BYTES
 from mercer.planning.held_out import (
     chain_held_out,
     entries_held_out,
@@ -14,7 +15,6 @@ from mercer.planning.held_out import (
     landmarks_held_out,
 )
 from mercer.planning.landmarks import landmark_bytes, landmark_count
-from mercer.planning.ridge import FEATURE_BYTES
 from mercer.selection import sources as module
 from mercer.selection.sources import (
     Chain,

@@ -19,7 +19,7 @@ from mercer.planning.landmarks import (
 )
 from mercer.planning.plan import Plan, Settings, among
 from mercer.planning.rates import Work
-from mercer.solvers.spectral.components import wants_products
+from mercer.solvers.spectral.components import IterativeComponents, wants_products
 
 # Products with K for a few components of ordinary separation.
 PRODUCTS = 60
@@ -63,18 +63,20 @@ def components_plan(
     name = settings.solver if isinstance(settings.solver, str) else type(settings.solver).__name__
     if settings.is_open:
         name = "iterative" if wants_products(len(gram), most) else "dense"
-    plans = _plans(settings, kernel, rows, gram)
+    plans = _plans(settings, kernel, rows, gram, most)
     return among(plans, name, gram.memory, kernel, settings.time_limit)
 
 
-def _plans(settings: Settings, kernel: Kernel, rows: Any, gram: Gram) -> Iterator[Plan]:
+def _plans(
+    settings: Settings, kernel: Kernel, rows: Any, gram: Gram, most: int | None
+) -> Iterator[Plan]:
     """Yield what every solver would take."""
     n, entry = len(gram), entry_work(kernel, rows)
     reason = "one decomposition has all components"
     yield Plan("dense", "a dense matrix", DENSE_BYTES * n**2, _dense(gram, entry).seconds, reason)
     reason = "a few components come from products with the matrix"
-    work = _products(gram, entry)
-    yield Plan("iterative", "a held or streamed matrix", 8 * n * PRODUCTS, work.seconds, reason)
+    work, needed = _products(gram, entry), IterativeComponents.bytes(n, most or n)
+    yield Plan("iterative", "a held or streamed matrix", needed, work.seconds, reason)
     by_landmarks = _by_landmarks(gram, entry)
     m = settings.n_landmarks or by_landmarks.most(settings)
     is_named = settings.solver == "nystrom"

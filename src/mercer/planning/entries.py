@@ -17,6 +17,9 @@ from mercer.tiles.evaluate import engine
 from mercer.tiles.operands import Operand, bind
 from mercer.tiles.tile import Leaf
 
+# Bytes for every row and feature: the features, and their singular values where need be.
+FEATURE_BYTES = 24
+
 
 @runtime_checkable
 class Counted(Protocol):
@@ -83,3 +86,12 @@ def _comparison(o: Operand) -> Work:
     counts = np.bincount(o.left.indices, minlength=1).astype(np.float64)
     meetings = float(counts @ (counts - 1.0)) / max(n * (n - 1.0), 1.0)
     return Work(column=COSTS.entry_term + COSTS.entry_block + each * COSTS.entry_meeting * meetings)
+
+
+def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:
+    """Return the number of a kernel's explicit features if `n` rows are better solved in them.
+
+    Their products take n p^2 multiplications; a factor of n rows takes n^3 / 6, and its entries up
+    to n^2 p / 2 more.
+    """
+    return kernel.n_features(rows, int(min(n / 2.0, memory / (FEATURE_BYTES * n))))

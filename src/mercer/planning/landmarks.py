@@ -18,7 +18,7 @@ from mercer.gram.landmarks import block_entries
 from mercer.gram.pivots import checked_landmark_count
 from mercer.kernels import Kernel
 from mercer.planning.forecast import SAMPLE, trace_at
-from mercer.planning.plan import Plan, Settings, check_room
+from mercer.planning.plan import Least, Plan, Settings, check_room
 from mercer.planning.rates import Work
 from mercer.solvers.lowrank.hessian import FEW_COLUMNS
 
@@ -101,6 +101,14 @@ class ByLandmarks:
         if m < LEAST:
             return settings
         return replace(settings, solver="nystrom", n_landmarks=m)
+
+    def least(self, settings: Settings, kernel: Kernel) -> Least | None:
+        """Return the fewest landmarks that the plan may take, or None if it may take none."""
+        if not settings.is_open or self.rows <= FEW or not may_have_landmarks(settings, kernel):
+            return None
+        # The first of the steps that are enough.
+        m = next(m for m in _steps(self.rows) if m >= LEAST)
+        return Least(m, self.bytes(m))
 
     def limited(self, settings: Settings) -> Settings:
         """Return the settings with as many landmarks as are due and as time and memory allow.

@@ -25,7 +25,7 @@ from mercer.planning.costs import (
     newton_product_work,
     newton_work,
 )
-from mercer.planning.entries import entry_work
+from mercer.planning.entries import FEATURE_BYTES, entry_work, few_features
 from mercer.planning.landmarks import (
     FEW,
     ByLandmarks,
@@ -37,9 +37,9 @@ from mercer.planning.landmarks import (
     planned_landmarks,
     streamed_plan,
 )
-from mercer.planning.plan import Plan, Settings, among, check_room
+from mercer.planning.plan import Least, Plan, Settings, among, check_room
 from mercer.planning.rates import Work
-from mercer.planning.ridge import FEATURE_BYTES, SMALL_BATCHES, few_features, read_again
+from mercer.planning.ridge import SMALL_BATCHES, read_again
 from mercer.solvers import (
     LogisticProblem,
     LogisticSolver,
@@ -85,7 +85,8 @@ def planned_logistic(
         return solver, gram if gram.is_proved else read_again(kernel, X, gram)
     if few_features(kernel, X, len(gram), gram.memory) is not None:
         return solver, FeatureGram(kernel, X, gram.memory)
-    check_room(solver.name, _product_bytes(len(gram), 1), gram.memory, solver.name)
+    least = least_logistic(settings, kernel, X, problem)
+    check_room(solver.name, _product_bytes(len(gram), 1), gram.memory, solver.name, least)
     return solver, read_again(kernel, X, gram)
 
 
@@ -110,12 +111,16 @@ def logistic_plan(settings: Settings, kernel: Kernel, rows: Any, problem: Logist
         taken = _by_landmarks(kernel, rows, problem, settings).plan(settings, gram)
         plans += [] if taken is None else [taken]
     name = _solver(settings, gram, problem).name
-    return among(plans, name, gram.memory, kernel, settings.time_limit)
+    least = least_logistic(settings, kernel, rows, problem)
+    return among(plans, name, gram.memory, kernel, settings.time_limit, least)
 
 
-def logistic_work(kernel: Kernel, rows: Any, problem: LogisticProblem, memory: int) -> Work:
-    """Return the work that a logistic problem takes by what the plan would choose."""
-    gram, entry = unheld_gram_of(kernel, rows, memory), entry_work(kernel, rows)
+def logistic_work(kernel: Kernel, rows: Any, problem: LogisticProblem, settings: Settings) -> Work:
+    """Return the work of a logistic problem by landmarks, or by what the plan would choose."""
+    if settings.names(NystromNewton):
+        by_landmarks = _by_landmarks(kernel, rows, problem, settings)
+        return by_landmarks.work(landmark_count(settings, by_landmarks.rows))
+    gram, entry = unheld_gram_of(kernel, rows, settings.memory), entry_work(kernel, rows)
     if wants_factor(gram, problem):
         return newton_work(len(gram), problem.columns, entry)
     return _by_products(kernel, rows, gram, problem, entry)[0]
@@ -143,8 +148,16 @@ def planned_logistic_search(
     searched_bytes = 24
     # Folds are parts of the whole matrix.
     has_room = searched_bytes * n**2 <= limit
-    exact = logistic_work(kernel, rows, problem, limit) if has_room else Work(double=np.inf)
+    held = replace(settings, memory=limit)
+    exact = logistic_work(kernel, rows, problem, held) if has_room else Work(double=np.inf)
     return several.chosen(settings, kernel, float(fits) * exact)
+
+
+def least_logistic(
+    settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem
+) -> Least | None:
+    """Return the fewest landmarks that the plan may choose, if it may choose any."""
+    return _by_landmarks(kernel, rows, problem, settings).least(settings, kernel)
 
 
 def _decided(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticProblem) -> Settings:
@@ -155,7 +168,8 @@ def _decided(settings: Settings, kernel: Kernel, rows: Any, problem: LogisticPro
     if not settings.is_open or n_rows(rows) <= FEW:
         return settings
     # Not by what is free: the same call is exact or by landmarks every time.
-    exact = logistic_work(kernel, rows, problem, steady_limit(settings.memory))
+    held = replace(settings, memory=steady_limit(settings.memory))
+    exact = logistic_work(kernel, rows, problem, held)
     return _by_landmarks(kernel, rows, problem, settings).chosen(settings, kernel, exact)
 
 
@@ -225,7 +239,8 @@ def _by_products(
 ) -> tuple[Work, str, int, str]:
     """Return the work by products, the form of the matrix, its bytes and why it is taken."""
     n, m = len(gram), problem.columns
-    rank = int(LowRankCurvature.first_rank * n**0.5) + 1
+    most = max(gram.memory // _product_bytes(n, 1), 1)
+    rank = min(int(LowRankCurvature.first_rank * n**0.5) + 1, most)
     p = few_features(kernel, rows, n, gram.memory)
     if p is not None:
         work = newton_product_work(n, m, min(rank, p), Work(byte=48.0 * n * p))

@@ -251,7 +251,7 @@ class _MarginCosts:
             work = self.by_features
             yield Plan("primal", "explicit features", each * entries, work.seconds, reason)
         reason = "working sets are exact to the tolerance, and rows that are asked for are kept"
-        kept = min(8 * n**2, SMO.store_bytes, limit)
+        kept = max(min(8 * n**2, SMO.store_bytes, limit), 8 * VECTORS["smo"] * n)
         yield Plan("smo", "rows in float32 or float64", kept, self.by_rows.seconds, reason)
         work, reason = batch_work(n, self.entry), "small random batches store nothing of n^2"
         yield Plan("sgd", "a streamed matrix", 8 * VECTORS["sgd"] * n, work.seconds, reason)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from mercer.data.memory import gigabytes, lacking
+from mercer.data.memory import gigabytes, lacking, least_limit
 from mercer.data.stream import Stream
 from mercer.errors import MemoryLimitError
 from mercer.kernels import Kernel
@@ -175,7 +175,12 @@ class Plan:
 
 
 def among(
-    plans: Iterable[Plan], name: str, memory: int, kernel: Kernel, time_limit: float | None
+    plans: Iterable[Plan],
+    name: str,
+    memory: int,
+    kernel: Kernel,
+    time_limit: float | None,
+    least: Least | None = None,
 ) -> Plan:
     """Return the plan of a solver with the others that fit, or refuse one that does not."""
     options = {plan.solver: plan for plan in plans}
@@ -186,29 +191,57 @@ def among(
         )
     taken = options[name]
     others = tuple(o for o in options.values() if o is not taken and o.memory <= memory)
-    check_room(name, taken.memory, memory, others[-1].solver if others else name)
+    check_room(name, taken.memory, memory, others[-1].solver if others else name, least)
     return replace(taken, alternatives=others, time_limit=time_limit)
 
 
-def check_room(name: str, needed: int, memory: int, instead: str) -> None:
+@dataclass(frozen=True)
+class Least:
+    """The fewest landmarks that stand for the rows where nothing else is to be had.
+
+    Parameters
+    ----------
+    landmarks, memory : int
+        How many there are, and the bytes that they take.
+    """
+
+    landmarks: int
+    memory: int
+
+    def beside(self, needed: int, limit: int) -> str:
+        """Return what would do with less than is needed, in words."""
+        if self.memory >= needed:
+            return ""
+        return f", and {self.landmarks} landmarks {gigabytes(least_limit(self.memory, limit))}"
+
+
+def check_room(
+    name: str, needed: int, memory: int, instead: str, least: Least | None = None
+) -> None:
     """Refuse what needs more bytes than the limit, before anything is computed.
 
-    `instead` is a solver that needs less, or the same if there is none.
+    `instead` is a solver that needs less, or the same if there is none, and `least` what would be
+    taken where there is more memory.
     """
     if needed > memory:
         other = "" if instead == name else f", or use solver={instead!r}"
         fewer = "fewer rows or landmarks" if name == "nystrom" else "fewer rows"
+        beside = "" if least is None else least.beside(needed, memory)
         raise MemoryLimitError(
-            f"solver {name!r} needs {lacking(needed, memory)}; raise memory= or use {fewer}{other}"
+            f"solver {name!r} needs {lacking(needed, memory)}{beside}; raise memory= or use "
+            f"{fewer}{other}"
         )
 
 
-def check_choice(rows: int, needed: int, memory: int, hint: str = "") -> None:
+def check_choice(
+    rows: int, needed: int, memory: int, hint: str = "", least: Least | None = None
+) -> None:
     """Refuse a search that needs more bytes than the limit on so many rows."""
     if needed > memory:
+        beside = "" if least is None else least.beside(needed, memory)
         raise MemoryLimitError(
-            f"choosing on {rows} rows needs {lacking(needed, memory)}; raise memory= or use "
-            f"fewer rows{hint}"
+            f"choosing on {rows} rows needs {lacking(needed, memory)}{beside}; raise memory= or "
+            f"use fewer rows{hint}"
         )
 
 

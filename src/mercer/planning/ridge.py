@@ -22,7 +22,7 @@ from mercer.planning.costs import (
     landmark_work,
     sketched_work,
 )
-from mercer.planning.entries import entry_work
+from mercer.planning.entries import FEATURE_BYTES, entry_work, few_features
 from mercer.planning.forecast import Forecast, forecast, least_product_work, preconditioner_rank
 from mercer.planning.landmarks import (
     FEW,
@@ -33,7 +33,7 @@ from mercer.planning.landmarks import (
     planned_landmarks,
     streamed_plan,
 )
-from mercer.planning.plan import Plan, Settings, among, check_room
+from mercer.planning.plan import Least, Plan, Settings, among, check_room
 from mercer.planning.rates import Work
 from mercer.solvers import (
     Banded,
@@ -49,9 +49,6 @@ from mercer.solvers.online.batches import ENTRY_BYTES, batch_size
 from mercer.solvers.ridge.single import predicted_steps
 from mercer.solvers.ridge.symmetric import Symmetric
 from mercer.tiles import Rows
-
-# Bytes for every row and feature: the features, and their singular values where need be.
-FEATURE_BYTES = 24
 
 # Why small random batches, of any loss.
 SMALL_BATCHES = "small random batches store nothing of n^2; how many epochs depends on the penalty"
@@ -101,7 +98,8 @@ def planned_ridge(
         needed = costs.bytes(solver.name, solver)
         if not costs.gram.has_room(needed):
             instead = "cg" if settings.repair is None else solver.name
-            check_room(solver.name, needed, costs.gram.memory, instead)
+            least = costs.least(settings)
+            check_room(solver.name, needed, costs.gram.memory, instead, least)
     if costs.needs_factor(settings):
         solver = Symmetric() if settings.tol is None else Symmetric(settings.tol)
     return solver, costs.form(solver)
@@ -119,7 +117,8 @@ def ridge_plan(settings: Settings, kernel: Kernel, rows: Any, problem: RidgeProb
         )
     settings = costs.decided(settings.for_rows(rows))
     name = costs.solver(settings).name
-    return among(costs.plans(settings), name, costs.gram.memory, kernel, settings.time_limit)
+    limits = (costs.gram.memory, kernel, settings.time_limit, costs.least(settings))
+    return among(costs.plans(settings), name, *limits)
 
 
 def ridge_work(kernel: Kernel, rows: Any, problem: RidgeProblem, settings: Settings) -> Work:
@@ -145,15 +144,6 @@ def _by_landmarks(settings: Settings, kernel: Kernel, rows: Any, n: int) -> Ridg
     sizes = (n, landmark_count(settings, n), entry_work(kernel, rows))
     is_sketched = landmark_work(*sizes) == sketched_work(*sizes)
     return replace(cast(NystromRidge, solver), is_sketched=is_sketched)
-
-
-def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:
-    """Return the number of a kernel's explicit features if `n` rows are better solved in them.
-
-    Their products take n p^2 multiplications; a factor of n rows takes n^3 / 6, and its entries up
-    to n^2 p / 2 more.
-    """
-    return kernel.n_features(rows, int(min(n / 2.0, memory / (FEATURE_BYTES * n))))
 
 
 def read_again(kernel: Kernel, rows: Any, gram: Gram) -> Gram:
@@ -200,9 +190,7 @@ class _RidgeCosts:
         """Return the settings, with landmarks where the plan may choose them and exact is slow."""
         if settings.names(NystromRidge):
             return self.by_landmarks(settings).limited(settings)
-        # Without a ridge the equations of landmarks may be singular where those of K are not.
-        is_exact = len(self.problem.y) <= FEW or float(self.problem.alpha.min()) == 0.0
-        if is_exact or not settings.is_open:
+        if self.is_exact or not settings.is_open:
             return settings
         # Not by what is free: the same call is exact or by landmarks every time.
         limit, steady = steady_limit(settings.memory), self
@@ -210,6 +198,18 @@ class _RidgeCosts:
             steady = replace(self, gram=unheld_gram_of(self.kernel, self.rows, limit))
         exact = steady.work(steady.choice(settings).name)
         return self.by_landmarks(settings).chosen(settings, self.kernel, exact)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether landmarks are not for the plan to choose.
+
+        Without a ridge their equations may be singular where those of K are not.
+        """
+        return len(self.problem.y) <= FEW or float(self.problem.alpha.min()) == 0.0
+
+    def least(self, settings: Settings) -> Least | None:
+        """Return the fewest landmarks that the plan may choose, if it may choose any."""
+        return None if self.is_exact else self.by_landmarks(settings).least(settings, self.kernel)
 
     def by_landmarks(self, settings: Settings) -> ByLandmarks:
         """Return what landmarks take."""

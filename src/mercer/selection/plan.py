@@ -35,6 +35,7 @@ def ridge_search_plan(
     kernels, alphas
         The candidates.
     """
+    search.check_room(kernels, alphas)
     work, scored = search.work(kernels, alphas), f"{len(search)} rows"
     if sample is not None:
         lasts = [search.work([k], [a]) for k, a in zip(kernels, alphas, strict=True)]

@@ -27,7 +27,7 @@ from mercer.planning import Settings, ridge_work
 from mercer.planning.entries import entry_work
 from mercer.planning.held_out import entries_held_out, landmarks_held_out, share_of_search
 from mercer.planning.landmarks import FEW, ByLandmarks, landmark_bytes, may_have_landmarks
-from mercer.planning.plan import check_choice
+from mercer.planning.plan import Least, check_choice
 from mercer.planning.rates import Work
 from mercer.selection.held_out import held_out_errors, held_out_losses
 from mercer.selection.results import Round
@@ -82,6 +82,8 @@ class Search:
         What is meant to be scored here takes so long at most, counted and not timed.
     by_landmarks : Settings, optional
         How landmarks are chosen, where all fits are by landmarks.
+    least : Least, optional
+        The fewest landmarks that could be, where nothing else fits.
     unusable : dict
         Why candidates could not be fitted, by kernel and ridge.
     """
@@ -102,6 +104,7 @@ class Search:
     run: Run
     seconds: float = np.inf
     by_landmarks: Settings | None = None
+    least: Least | None = None
     unusable: dict[tuple[Kernel, float], str] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -144,6 +147,7 @@ class Search:
         """
         # Of few rows nothing would be saved.
         is_asked = settings.is_open and (len(self) > FEW or settings.has_landmarks)
+        least = None
         if is_asked and all(may_have_landmarks(settings, kernel) for kernel in kernels):
             (n, targets), count = self.y.shape, max(map(len, alphas))
             exact = max(map(self._exact_work, kernels, alphas), key=lambda work: work.cost)
@@ -153,8 +157,10 @@ class Search:
                 lambda m: Work(double=landmarks_held_out((n, m), self.splits, count)),
                 lambda m: landmark_bytes(n, m, count * targets, memory),
             )
+            least = landmarks.least(settings, kernels[0])
             settings = landmarks.chosen(settings, kernels[0], exact)
-        return replace(self, by_landmarks=settings if settings.names(NystromRidge) else None)
+        is_by_landmarks = settings.names(NystromRidge)
+        return replace(self, by_landmarks=settings if is_by_landmarks else None, least=least)
 
     def _exact_work(self, kernel: Kernel, alphas: Array) -> Work:
         """Return what the held-out errors of a kernel take without landmarks; infinite if no room.
@@ -247,14 +253,12 @@ class Search:
 
     def _all_scored(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[Array]:
         sources = self._sources(kernels, alphas)
-        at_once = self._at_once(sources)
         # Several kernels side by side keep the processors busy without waiting for each other, as
         # the threads of the BLAS do in every product, the longer the smaller it is.
         is_coarse = len(kernels) > 1 or len(self) < self.rows_for_threads
-        limit = one_blas_thread() if is_coarse else nullcontext()
         jobs = list(zip(sources, kernels, alphas, strict=True))
-        with limit:
-            return in_pool(lambda job: self._scored_in_time(*job), jobs, at_once)
+        with one_blas_thread() if is_coarse else nullcontext():
+            return in_pool(lambda job: self._scored_in_time(*job), jobs, self._at_once(sources))
 
     def _scored_in_time(self, source: Source, kernel: Kernel, alphas: Array) -> Array:
         try:
@@ -393,4 +397,4 @@ class Search:
     def _check(self, needed: int) -> None:
         """Refuse what takes more bytes than the limit."""
         hint = "" if self.splits is None else ", or use cv='gcv', which needs half as much"
-        check_choice(len(self), needed, self.limit, hint)
+        check_choice(len(self), needed, self.limit, hint, self.least)

@@ -13,6 +13,7 @@ from mercer.estimators.refusals import refuse_by_landmarks, refuse_indefinite_ke
 from mercer.gram import ChainGram, DenseGram, FeatureGram, Gram, LandmarkGram, unheld_gram_of
 from mercer.kernels import Kernel
 from mercer.planning import Settings
+from mercer.planning.entries import FEATURE_BYTES, few_features
 from mercer.planning.held_out import (
     chain_held_out,
     entries_held_out,
@@ -25,7 +26,6 @@ from mercer.planning.landmarks import (
     landmarks_of_part,
     planned_landmarks,
 )
-from mercer.planning.ridge import FEATURE_BYTES, few_features
 from mercer.selection.splits import Splits
 from mercer.solvers import ChainPath, FeaturePath, RidgePath
 from mercer.solvers.line.path import ChainFits

@@ -165,9 +165,9 @@ def test_the_room_is_that_of_the_gram_matrix_and_what_is_beside_it(rows, classes
     arrays = 3 if classes == 2 or cv is not None else 2 * 3 + 5
     needed = 8 * arrays * 120**2
     assert search_of(X, codes, cv, memory=needed).bytes == needed
-    search_of(X, codes, cv, memory=needed)._check_room()
+    search_of(X, codes, cv, memory=needed).check_room()
     with pytest.raises(MemoryLimitError, match="choosing on 120 rows needs"):
-        search_of(X, codes, cv, memory=needed - 1)._check_room()
+        search_of(X, codes, cv, memory=needed - 1).check_room()
 
 
 def test_candidates_are_given_back_in_the_order_of_their_cs(rows):

@@ -241,7 +241,7 @@ def test_rounds_are_refused_before_a_sample_is_tried_where_all_rows_have_no_room
     def refuse(self):
         raise MemoryError(len(self))
 
-    monkeypatch.setattr(LogisticSearch, "_check_room", refuse)
+    monkeypatch.setattr(LogisticSearch, "check_room", refuse)
     small = replace(search, schedule=Schedule((30, 60), (10, 20), of_a_class=2))
     with pytest.raises(MemoryError, match="30"):
         small.rounds([Linear(), Gaussian(1.0)], [CS, CS])

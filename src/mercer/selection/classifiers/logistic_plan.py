@@ -29,13 +29,14 @@ def logistic_search_plan(
     kernels, Cs
         The candidates.
     """
+    search.check_room()
     pairs, problem = search.splits.pairs, search.problem
     folds = None if pairs is None else len(pairs)
     rounds = search.schedule.fits(len(search), problem.columns, problem.classes, Cs, folds)
     work = Work()
     for rows, fits in rounds:
         part = search.on(np.arange(rows)) if rows < len(search) else search
-        work += fits * logistic_work(kernels[0], part.X, part.problem, search.memory)
+        work += fits * logistic_work(kernels[0], part.X, part.problem, part.settings)
     scored = " rows, the best of them on ".join(str(rows) for rows, _ in rounds) + " rows"
     last = logistic_plan(
         search.by_landmarks or settings, kernels[0], search.X, problem.at(float(np.median(Cs[0])))

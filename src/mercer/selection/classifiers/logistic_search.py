@@ -21,8 +21,8 @@ from mercer.native.lapack import one_blas_thread
 from mercer.planning import Settings, logistic_work
 from mercer.planning.held_out import share_of_search
 from mercer.planning.landmarks import landmarks_of_part
-from mercer.planning.logistic import logistic_landmarks, planned_logistic_search
-from mercer.planning.plan import check_choice
+from mercer.planning.logistic import least_logistic, logistic_landmarks, planned_logistic_search
+from mercer.planning.plan import Least, check_choice
 from mercer.selection.classifiers.classes import ClassScores
 from mercer.selection.classifiers.logistic_folds import fits, fold_of, is_unfinished, trained_on
 from mercer.selection.classifiers.schedule import Schedule
@@ -67,6 +67,8 @@ class LogisticSearch:
         How many rows and candidates every round has.
     by_landmarks : Settings, optional
         How landmarks stand for the rows, if they do.
+    least : Least, optional
+        The fewest that could, where nothing else fits.
     """
 
     X: Any
@@ -80,6 +82,7 @@ class LogisticSearch:
     run: Run
     schedule: Schedule = field(default_factory=Schedule)
     by_landmarks: Settings | None = None
+    least: Least | None = None
 
     def __len__(self) -> int:
         return len(self.problem.codes)
@@ -89,24 +92,30 @@ class LogisticSearch:
         """Whether the time is up."""
         return self.run.is_over()
 
+    @property
+    def settings(self) -> Settings:
+        """How fits to these rows are solved, with no more landmarks than rows."""
+        return landmarks_of_part(self.by_landmarks or Settings(memory=self.memory), len(self))
+
     def by_plan(self, settings: Settings, kernels: Sequence[Kernel]) -> LogisticSearch:
         """Return the search by landmarks where these are asked for, or an exact one takes too long.
 
         `settings` is what the estimator was told about how to solve.
         """
         fits = self.schedule.folds * self.schedule.tried_on_all
+        least = least_logistic(settings, kernels[0], self.X, self.problem)
         for kernel in kernels:
             settings = planned_logistic_search(settings, kernel, self.X, self.problem, fits)
-        by_landmarks = settings.for_rows(self.X)
+        found = settings.for_rows(self.X)
         return replace(
-            self, by_landmarks=by_landmarks if by_landmarks.names(NystromNewton) else None
+            self, by_landmarks=found if found.names(NystromNewton) else None, least=least
         )
 
     def leaving_a_fit(self, kernels: Sequence[Kernel], run: Run) -> LogisticSearch:
         """Return the search in as much of a run as leaves enough for one fit to all rows."""
         if run.time_limit is None:
             return replace(self, run=run)
-        fits = [logistic_work(k, self.X, self.problem, self.memory) for k in kernels]
+        fits = [logistic_work(k, self.X, self.problem, self.settings) for k in kernels]
         longest = max(fits, key=lambda fit: fit.expected)
         return replace(self, run=run.share(share_of_search(longest, run.time_limit)))
 
@@ -188,7 +197,7 @@ class LogisticSearch:
             return [whole._round(kernels, Cs)]
         if self.run.time_limit is None:
             # Without a limit it ends on all rows, which is refused before a sample is tried.
-            self._on_all_rows()._check_room()
+            self._on_all_rows().check_room()
         sample, share = self.sample(few)
         tried = [sample._round(kernels, Cs, self._patience, share)]
         if n > more and not self.is_over:
@@ -244,9 +253,8 @@ class LogisticSearch:
                 ascending = np.argsort(values, kind="stable")
                 try:
                     with until(self.run.deadline):
-                        scores, is_short = self._scored(
-                            gram, kernel, values[ascending] / share, patience
-                        )
+                        given = (gram, kernel, values[ascending] / share, patience)
+                        scores, is_short = self._scored(*given)
                 except TimeIsUpError:
                     is_cut = True
                     if not tried:
@@ -270,15 +278,14 @@ class LogisticSearch:
 
     def _grams(self, kernels: Sequence[Kernel]) -> Iterable[Gram]:
         """Return the Gram matrices of kernels, by landmarks or on rows whose views they share."""
-        self._check_room()
+        self.check_room()
         is_free = self.problem.fit_intercept
         solved = [recentred(k, self.X) if is_free else k for k in kernels]
         if self.by_landmarks is None:
             rows = Rows.of(self.X)
             return [unheld_gram_of(kernel, rows, self.memory) for kernel in solved]
-        settings = landmarks_of_part(self.by_landmarks, len(self))
         # One after the other: features are large.
-        columns = self.problem.columns
+        settings, columns = self.settings, self.problem.columns
         return (logistic_landmarks(settings, kernel, self.X, columns) for kernel in solved)
 
     def _unscored(self, kernel: Kernel, Cs: Array) -> tuple[Kernel, Array, Array]:
@@ -388,6 +395,6 @@ class LogisticSearch:
         arrays = 3 if m == 1 or self.splits.pairs is not None else 2 * m + 5
         return 8 * arrays * len(self) ** 2
 
-    def _check_room(self) -> None:
+    def check_room(self) -> None:
         """Refuse a kernel that takes more than the limit."""
-        check_choice(len(self), self.bytes, self.memory)
+        check_choice(len(self), self.bytes, self.memory, least=self.least)

@@ -86,6 +86,12 @@ class IterativeComponents(ComponentSolver):
     max_iter: int | None = None
     random_state: int = 0
 
+    @staticmethod
+    def bytes(n: int, most: int) -> int:
+        """Return the memory of the vectors that so many components of n rows are found from."""
+        # Twice as many as components and at least 20, those found, and some to work in.
+        return 8 * n * (max(2 * most + 1, 20) + most + 6)
+
     def _solved(self, gram: Gram, problem: ComponentProblem, run: Run) -> Components:
         """Return the components; there must be fewer than rows."""
         n, most, centred = len(gram), problem.most, problem.centred
@@ -94,6 +100,12 @@ class IterativeComponents(ComponentSolver):
             raise ValueError(
                 f"solver='iterative' finds fewer components than there are rows ({n}), but {asked} "
                 "are asked for; give n_components or use solver='dense'"
+            )
+        needed = self.bytes(n, most)
+        if needed > gram.memory:
+            raise MemoryLimitError(
+                f"{most} components of {n} rows need {lacking(needed, gram.memory)}; raise "
+                "memory=, or use fewer rows"
             )
         diagonal = gram.diagonal().astype(np.float64)
         check_finite(diagonal)
