@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.selection.sources import Fits, Held
+from mercer.selection.sources import Held
 from mercer.selection.splits import Splits
 from mercer.solvers.ridge.held_out import less_one
+from mercer.solvers.smoother import RidgeFits
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -78,7 +79,7 @@ def held_out_losses(
     return _mean_square(_one_copy_left_out(fits, copies), weights)[:, :, None]
 
 
-def _one_copy_left_out(fits: Fits, copies: Array) -> Array:
+def _one_copy_left_out(fits: RidgeFits, copies: Array) -> Array:
     errors = fits.leave_one_out()
     if (copies == 1.0).all():
         return errors

@@ -30,6 +30,7 @@ from mercer.selection.splits import Splits
 from mercer.solvers import ChainPath, FeaturePath, RidgePath
 from mercer.solvers.line.path import ChainFits
 from mercer.solvers.lowrank.path import LandmarkPath
+from mercer.solvers.smoother import RidgeFits
 from mercer.tiles import Rows
 
 Array = NDArray[np.float64]
@@ -38,35 +39,10 @@ Positions = NDArray[np.intp]
 ENTRY_BYTES = 8
 
 
-class Fits(Protocol):
-    """Ridge fits for every alpha, with what they miss of rows held out."""
-
-    def predicted(self, others: Any) -> Array:
-        """Return the predictions at other rows, of shape (alphas, rows, targets)."""
-
-    def leave_one_out(self) -> Array:
-        """Return the errors of every row held out, of shape (alphas, n, targets)."""
-
-    def losses(self) -> Array:
-        """Return the weighted mean of their squares, of shape (alphas, targets)."""
-
-    def leave_out(self, rows: Positions) -> Array:
-        """Return the errors of the rows held out together, of shape (alphas, rows, targets)."""
-
-    def residuals(self) -> Array:
-        """Return what the fits miss of their own rows, of shape (alphas, n, targets)."""
-
-    def generalised(self, more: float = 0.0) -> Array:
-        """Return the criterion of generalised cross-validation, of shape (alphas, targets).
-
-        `more` is the number of equal rows that rows stand for beyond themselves.
-        """
-
-
 class Path(Protocol):
     """Ridge problems on the same rows that differ in alpha and targets only."""
 
-    def at(self, y: Array, alphas: Array) -> Fits:
+    def at(self, y: Array, alphas: Array) -> RidgeFits:
         """Return the fits to targets of shape (n, targets) for every alpha."""
 
 
@@ -77,7 +53,7 @@ class Held(Protocol):
         """Return the path of all rows; what is held may be overwritten."""
 
     def split(self, train: Positions, test: Positions) -> tuple[Held, Any]:
-        """Return what is held of some rows, and what `Fits.predicted` takes for others."""
+        """Return what is held of some rows, and what `RidgeFits.predicted` takes for others."""
 
     def by_identity(self, splits: Splits, alphas: int) -> bool:
         """Whether the errors of folds come from one path, which costs less than one for each."""

@@ -1,4 +1,4 @@
-"""The contract of a fit as a linear map of its targets, and of errors at rows left out."""
+"""The contracts of ridge fits: as a linear map of their targets, and at rows left out."""
 
 from __future__ import annotations
 
@@ -40,8 +40,49 @@ class LinearSmoother(ABC):
         return self.weights(X), self.variance(X, prior)
 
 
-class HeldOutBlocks(ABC):
-    """Ridge fits for every alpha whose errors at rows left out come in one pass, some at a time."""
+class RidgeFits(ABC):
+    """Ridge fits to the same targets for every alpha, with what they miss of rows left out."""
+
+    @abstractmethod
+    def predicted(self, others: Any) -> Array:
+        """Return f(x) + b at other rows, of shape (alphas, rows, targets)."""
+
+    @abstractmethod
+    def leave_one_out(self) -> Array:
+        """Return what the fit without row i misses there, of shape (alphas, n, targets).
+
+        It is infinite where the other rows determine nothing.
+        """
+
+    @abstractmethod
+    def losses(self) -> Array:
+        """Return the weighted mean of the squared leave-one-out errors, (alphas, targets)."""
+
+    @abstractmethod
+    def leave_out(self, rows: NDArray[np.intp]) -> Array:
+        """Return what the fit without these rows misses there, (alphas, rows, targets)."""
+
+    @abstractmethod
+    def residuals(self) -> Array:
+        """Return y - f - b at every row, of shape (alphas, n, targets)."""
+
+    @abstractmethod
+    def generalised(self, more: float = 0.0) -> Array:
+        """Return the criterion of generalised cross-validation, of shape (alphas, targets).
+
+        It is the weighted mean of the squared leave-one-out errors a_i / B_ii with every B_ii / w_i
+        replaced by their mean: n ||a||^2 / (tr B)^2 without weights. Where rows stand for N equal
+        rows in all, the mean is that of all of them.
+
+        Parameters
+        ----------
+        more : float
+            N - n.
+        """
+
+
+class HeldOutBlocks(RidgeFits):
+    """Ridge fits whose errors at rows left out come in one pass, some at a time."""
 
     path: Any
     y: Array
@@ -52,10 +93,6 @@ class HeldOutBlocks(ABC):
         """Yield the leave-one-out errors of some rows, (alphas, rows, targets), and 1 - h."""
 
     def leave_one_out(self) -> Array:
-        """Return what the fit without row i misses there, of shape (alphas, n, targets).
-
-        It is infinite where the other rows determine nothing.
-        """
         return self.left_out()[0]
 
     def left_out(self) -> tuple[Array, Array]:
@@ -70,10 +107,7 @@ class HeldOutBlocks(ABC):
         return errors, free
 
     def losses(self) -> Array:
-        """Return the weighted mean of the squared leave-one-out errors, (alphas, targets).
-
-        Nothing of the size of rows x alphas is stored.
-        """
+        # Nothing of the size of rows x alphas is stored.
         total, weights = np.zeros((len(self.alphas), self.y.shape[1])), self.path.weights
         for rows, some, _ in self._held_out():
             total += np.einsum("mit,mit,i->mt", some, some, weights[rows])

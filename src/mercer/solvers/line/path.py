@@ -15,7 +15,7 @@ from mercer.native.spread import Spread
 from mercer.native.threads import in_threads
 from mercer.solvers.line.banded import Banded, ChainSystem
 from mercer.solvers.ridge.bordered import RidgeProblem
-from mercer.solvers.smoother import LinearSmoother
+from mercer.solvers.smoother import LinearSmoother, RidgeFits
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -48,7 +48,7 @@ class ChainPath:
 
 
 @dataclass(frozen=True, eq=False)
-class ChainFits:
+class ChainFits(RidgeFits):
     """The fits of a chain to some targets, for every alpha.
 
     Parameters
@@ -69,7 +69,6 @@ class ChainFits:
     alphas: Array
 
     def leave_one_out(self) -> Array:
-        """Return what the fit without row i misses there, of shape (alphas, n, targets)."""
         return Banded().leave_one_out(self.gram, self.problem, self.alphas)
 
     def left_out(self) -> tuple[Array, Array]:
@@ -85,17 +84,14 @@ class ChainFits:
         return self.leave_one_out(), np.asarray(free)
 
     def losses(self) -> Array:
-        """Return the weighted mean of the squared leave-one-out errors, (alphas, targets)."""
         return Banded().leave_one_out_errors(self.gram, self.problem, self.alphas)
 
     def leave_out(self, rows: Rows) -> Array:
-        """Return what the fit without the rows misses there, of shape (alphas, rows, targets)."""
         rest = np.delete(np.arange(len(self.gram)), rows)
         fits = ChainFits(self.gram.part(rest), self.problem.on(rest), self.alphas)
         return np.asarray(self.problem.y[rows] - fits.predicted(self.gram.at(rows)))
 
     def residuals(self) -> Array:
-        """Return y - f - b at every row, of shape (alphas, n, targets)."""
         system = ChainSystem(self.gram, self.problem)
         out = np.empty((len(self.alphas), *self.problem.y.shape))
         for i, k in np.ndindex(len(self.alphas), out.shape[2]):
@@ -104,13 +100,11 @@ class ChainFits:
         return out
 
     def generalised(self, more: float = 0.0) -> Array:
-        """Return the criterion of generalised cross-validation, as `Fits.generalised` does."""
         system = ChainSystem(self.gram, self.problem)
         targets = range(self.problem.y.shape[1])
         return np.column_stack([system.generalised(k, self.alphas, more) for k in targets])
 
-    def predicted(self, X: Any) -> Array:
-        """Return f(x) + b at the rows `X`, of shape (alphas, rows, targets)."""
+    def predicted(self, others: Any) -> Array:
         system = ChainSystem(self.gram, self.problem)
         targets = self.problem.y.shape[1]
         parts = []
@@ -120,7 +114,7 @@ class ChainFits:
             _, f, b, level = zip(*in_threads(lambda job: system.solved(*job), jobs), strict=True)
             knots, values = self.gram.knots.positions, np.column_stack(f)
             function = LineFunction(self.gram.kernel, knots, values, np.array(level), np.array(b))
-            values = function(X)
+            values = function(others)
             parts.append(values.reshape(-1, len(ridges), targets).transpose(1, 0, 2))
         return np.concatenate(parts)
 

@@ -172,7 +172,6 @@ class LandmarkFits(HeldOutBlocks):
         return turned.theta(spectrum.V.T @ self._fitted[0], self.alphas)
 
     def predicted(self, others: LandmarkGram) -> Array:
-        """Return f + b at other rows, of shape (alphas, rows, targets)."""
         Fy, means = self._fitted
         return self._at(others, self.path.spectrum, Fy, means)
 
@@ -200,7 +199,6 @@ class LandmarkFits(HeldOutBlocks):
             yield rows, r.transpose(1, 0, 2), (1.0 - h).T
 
     def _held_out(self) -> Iterator[tuple[slice, Array, Array]]:
-        """Yield the leave-one-out errors of some rows, (alphas, rows, targets), and 1 - h."""
         for rows, r, free in self._passed():
             is_free = free[:, :, None] > Inverse.rounding
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -209,19 +207,16 @@ class LandmarkFits(HeldOutBlocks):
             yield rows, np.where(is_free, errors, without), free
 
     def leave_out(self, rows: Rows) -> Array:
-        """Return what the fit without the rows misses there, (alphas, rows, targets)."""
         rest = self.path.without(rows, self.y)
         return self.y[rows] - self._at(self.path.gram.part(rows), *rest)
 
     def residuals(self) -> Array:
-        """Return y - f - b at every row, of shape (alphas, n, targets)."""
         missed = np.empty((len(self.alphas), *self.y.shape))
         for rows, r, _ in self._passed():
             missed[:, rows] = r
         return missed
 
     def generalised(self, more: float = 0.0) -> Array:
-        """Return the criterion of generalised cross-validation, as `Fits.generalised` does."""
         path, s, (Fy, means) = self.path, self.path.spectrum.s, self._fitted
         weights, n = path.weights, len(self.y) + more
         y = self.y - means

@@ -131,17 +131,17 @@ class FeatureFits(HeldOutBlocks):
         side_by_side = mixed.transpose(1, 0, 2).reshape(rank, count * targets)
         return np.asarray((V @ side_by_side).reshape(len(V), count, targets).transpose(1, 0, 2))
 
-    def predicted(self, F: Any) -> Array:
-        """Return theta'phi + b at rows with the features `F`, of shape (alphas, rows, targets)."""
+    def predicted(self, others: Any) -> Array:
+        """Return theta'phi + b at rows with these features, of shape (alphas, rows, targets)."""
         path, (means, targets) = self.path, (self._centred[1], self.y.shape[1])
         ridges = np.asarray(self.alphas)[:, None]
         theta = self._lifted(path.V, path.s / (path.s**2 + ridges))
         side_by_side = theta.transpose(1, 0, 2).reshape(theta.shape[1], -1)
-        values = F @ side_by_side + path.design.offset(np.tile(means, len(theta)), side_by_side)
-        return np.asarray(values.reshape(F.shape[0], len(theta), targets).transpose(1, 0, 2))
+        offset = path.design.offset(np.tile(means, len(theta)), side_by_side)
+        values = others @ side_by_side + offset
+        return np.asarray(values.reshape(others.shape[0], len(theta), targets).transpose(1, 0, 2))
 
     def _held_out(self) -> Iterator[tuple[slice, Array, Array]]:
-        """Yield the leave-one-out errors of a few rows at a time, and 1 - h."""
         path = self.path
         width = len(self.alphas) * (self.y.shape[1] + 1) + len(path.s)
         for rows in row_blocks((len(self.y), width)):
@@ -156,7 +156,6 @@ class FeatureFits(HeldOutBlocks):
             yield rows, errors, free
 
     def leave_out(self, rows: Rows) -> Array:
-        """Return what the fit without the rows S misses there, (alphas, rows, targets)."""
         path = self.path
         U = path.U[rows]
         outside = np.eye(len(rows)) - U @ U.T
@@ -186,12 +185,10 @@ class FeatureFits(HeldOutBlocks):
         return infinite
 
     def residuals(self) -> Array:
-        """Return y - f - b at every row, of shape (alphas, n, targets)."""
         weighted = self._lifted(self.path.U, self._shrinkage) + self._beside
         return np.asarray(weighted / self.path.roots[:, None])
 
     def generalised(self, more: float = 0.0) -> Array:
-        """Return the criterion of generalised cross-validation, as `Fits.generalised` does."""
         n, rank = self.path.U.shape
         free = self._shrinkage.sum(axis=1) + (n + more - rank - self.path.fit_intercept)
         squares = self._shrinkage**2 @ self._along**2 + (self._beside**2).sum(axis=0)

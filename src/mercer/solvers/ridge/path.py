@@ -11,6 +11,7 @@ from scipy.linalg.lapack import dposv
 
 from mercer.native import NotPositiveError, Shifted, reduce
 from mercer.solvers.rounding import usual_unit
+from mercer.solvers.smoother import RidgeFits
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -57,7 +58,7 @@ class RidgePath:
 
 
 @dataclass(frozen=True, eq=False)
-class Fits:
+class Fits(RidgeFits):
     """The fits of a path to some targets, for every alpha.
 
     Parameters
@@ -109,31 +110,25 @@ class Fits:
             offset = offset - fitted * (self.path.unit / np.linalg.norm(self.path.roots))
         return self.path.roots[:, None] * self._coefficients, offset
 
-    def predicted(self, K: Array) -> Array:
-        """Return f(x) + b for the rows k_x of `K`, of shape (alphas, rows, targets)."""
+    def predicted(self, others: Array) -> Array:
+        """Return f(x) + b for rows k_x, of shape (alphas, rows, targets)."""
         a, b = self.coefficients()
-        return np.asarray(K @ a + b[:, None])
+        return np.asarray(others @ a + b[:, None])
 
     def losses(self) -> Array:
-        """Return the weighted mean of the squared leave-one-out errors, (alphas, targets)."""
         errors = self.leave_one_out()
         shares = self.path.roots**2 / (self.path.roots**2).sum()
         return np.asarray(np.einsum("mit,mit,i->mt", errors, errors, shares))
 
     def leave_one_out(self) -> Array:
-        """Return e_i = a_i / B_ii, what the fit without row i misses there, (alphas, n, targets).
-
-        It is infinite where B_ii vanishes, since nothing is left then to predict row i from.
-        """
+        # e_i = a_i / B_ii, infinite where nothing is left to predict row i from.
         diagonals = self.path.roots * self._shifted.diagonals() / self.path.unit
         with np.errstate(divide="ignore", invalid="ignore"):
             errors = self._coefficients / diagonals[:, :, None]
         return np.where(diagonals[:, :, None] > 0.0, errors, np.inf)
 
     def leave_out(self, rows: Rows) -> Array:
-        """Return e_S = B_SS^-1 a_S, what the fit without the rows S misses there.
-
-        The shape is (alphas, rows, targets).
+        """Return e_S = B_SS^-1 a_S, of shape (alphas, rows, targets).
 
         References
         ----------
@@ -149,22 +144,12 @@ class Fits:
         return errors / self.path.roots[rows][:, None]
 
     def residuals(self) -> Array:
-        """Return y - f - b = alpha a / w at every row, of shape (alphas, n, targets)."""
+        # alpha a / w
         ridges = np.asarray(self.alphas)[:, None, None]
         return np.asarray(ridges * self._coefficients / self.path.roots[:, None])
 
     def generalised(self, more: float = 0.0) -> Array:
-        """Return the criterion of generalised cross-validation, of shape (alphas, targets).
-
-        It is the weighted mean of the squared leave-one-out errors with every B_ii / w_i replaced
-        by their mean: n ||a||^2 / (tr B)^2 without weights, and with them
-        n^2 sum_i a_i^2 / w_i / (sum_i B_ii / w_i)^2 / sum_i w_i. Where rows stand for N equal rows
-        in all, n is N and the trace is that of all of them, sum_i B_ii / w_i + (N - n) / alpha.
-
-        Parameters
-        ----------
-        more : float
-            N - n.
+        """Return N^2 sum_i a_i^2 / w_i / (sum_i B_ii / w_i + (N - n) / alpha)^2 / sum_i w_i.
 
         References
         ----------
