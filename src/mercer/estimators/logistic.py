@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -35,6 +35,7 @@ from mercer.solvers.logistic.likelihood import log_probabilities, probabilities
 Array = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStream, KernelMachine):
     """Probabilities of classes: f minimises C sum_i w_i loss_i + 1/2 ||f||^2.
 
@@ -101,46 +102,25 @@ class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStrea
         The columns seen in `fit`.
     """
 
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        C: float = 1.0,
-        *,
-        class_weight: Any = None,
-        fit_intercept: bool = True,
-        solver: Any = "auto",
-        n_landmarks: int | None = None,
-        landmarks: Any = "rpcholesky",
-        tol: float | None = None,
-        max_iter: int | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        random_state: Any = None,
-        memory: Any = None,
-        warm_start: bool = False,
-        repair: str | None = None,
-        gamma: float | str | None = None,
-        degree: int | None = None,
-        coef0: float | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.memory = memory
-        self.warm_start = warm_start
-        self.repair = repair
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
+    kernel: Any = "gaussian"
+    C: float = 1.0
+    _: KW_ONLY
+    class_weight: Any = None
+    fit_intercept: bool = True
+    solver: Any = "auto"
+    n_landmarks: int | None = None
+    landmarks: Any = "rpcholesky"
+    tol: float | None = None
+    max_iter: int | None = None
+    time_limit: float | None = None
+    checkpoint: Any = None
+    random_state: Any = None
+    memory: Any = None
+    warm_start: bool = False
+    repair: str | None = None
+    gamma: float | str | None = None
+    degree: int | None = None
+    coef0: float | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the probabilities of the classes `y` at the rows `X`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +32,7 @@ from mercer.solvers.stacking import mean_weights
 Array = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class KernelRidgeMean(MultiOutputMixin, Regression, RidgePosterior):
     """The mean of kernel ridges, f = sum_c v_c f_c, each with a kernel and a ridge of its own.
 
@@ -78,36 +79,21 @@ class KernelRidgeMean(MultiOutputMixin, Regression, RidgePosterior):
     L. Breiman (1996), Stacked regressions. Machine Learning 24.
     """
 
-    function_: MeanFunction
+    kernels: Any = ("gaussian", "laplacian")
+    alphas: Any = 1.0
+    weights: Any = None
+    _: KW_ONLY
+    fit_intercept: bool = True
+    solver: Any = "auto"
+    n_landmarks: int | None = None
+    landmarks: Any = "rpcholesky"
+    tol: float | None = None
+    memory: Any = None
+    max_iter: int | None = None
+    time_limit: float | None = None
+    random_state: Any = None
 
-    def __init__(
-        self,
-        kernels: Any = ("gaussian", "laplacian"),
-        alphas: Any = 1.0,
-        weights: Any = None,
-        *,
-        fit_intercept: bool = True,
-        solver: Any = "auto",
-        n_landmarks: int | None = None,
-        landmarks: Any = "rpcholesky",
-        tol: float | None = None,
-        memory: Any = None,
-        max_iter: int | None = None,
-        time_limit: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.weights = weights
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.tol = tol
-        self.memory = memory
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.random_state = random_state
+    function_: MeanFunction = field(init=False)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit f_c and b_c of every kernel, and their weights, to the rows `X` and targets `y`.

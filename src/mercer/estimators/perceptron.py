@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
@@ -41,6 +41,7 @@ from mercer.solvers.online.solver import PerceptronSolution
 Array = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
     """The perceptron with a kernel: rows it is wrong about are added until there are none.
 
@@ -129,41 +130,25 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
     Q = K_SS^-1, and its part is put on the others. It takes O(budget^2) for every mistake.
     """
 
-    margin_: float | None
-    novikoff_bound_: float | None
-    function_: DualFunction
-    _state_: Tally | Basis
+    kernel: Any = "gaussian"
+    eta: float = 1.0
+    averaged: bool = True
+    max_epochs: int = 100
+    _: KW_ONLY
+    shuffle: bool = False
+    budget: int | None = None
+    class_weight: Any = None
+    memory: Any = None
+    time_limit: float | None = None
+    random_state: Any = None
+    gamma: float | str | None = None
+    degree: int | None = None
+    coef0: float | None = None
 
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        eta: float = 1.0,
-        averaged: bool = True,
-        max_epochs: int = 100,
-        *,
-        shuffle: bool = False,
-        budget: int | None = None,
-        class_weight: Any = None,
-        memory: Any = None,
-        time_limit: float | None = None,
-        random_state: Any = None,
-        gamma: float | str | None = None,
-        degree: int | None = None,
-        coef0: float | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.eta = eta
-        self.averaged = averaged
-        self.max_epochs = max_epochs
-        self.shuffle = shuffle
-        self.budget = budget
-        self.class_weight = class_weight
-        self.memory = memory
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
+    margin_: float | None = field(init=False)
+    novikoff_bound_: float | None = field(init=False)
+    function_: DualFunction = field(init=False)
+    _state_: Tally | Basis = field(init=False)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Visit the rows `X` with labels `y` until there is no mistake.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from mercer.tiles import Rows
 Array = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class KernelRidge(CallbackSupportMixin, MultiOutputMixin, Regression, TargetStream, RidgePosterior):
     """Least squares with a kernel: f minimises sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2.
 
@@ -129,42 +131,23 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, Regression, TargetStre
 
     takes_conditional: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        alpha: Any = 1.0,
-        *,
-        fit_intercept: bool = True,
-        solver: Any = "auto",
-        n_landmarks: int | None = None,
-        landmarks: Any = "rpcholesky",
-        tol: float | None = None,
-        memory: Any = None,
-        max_iter: int | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        random_state: Any = None,
-        repair: str | None = None,
-        gamma: float | str | None = None,
-        degree: int | None = None,
-        coef0: float | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.tol = tol
-        self.memory = memory
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.repair = repair
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
+    kernel: Any = "gaussian"
+    alpha: Any = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    solver: Any = "auto"
+    n_landmarks: int | None = None
+    landmarks: Any = "rpcholesky"
+    tol: float | None = None
+    memory: Any = None
+    max_iter: int | None = None
+    time_limit: float | None = None
+    checkpoint: Any = None
+    random_state: Any = None
+    repair: str | None = None
+    gamma: float | str | None = None
+    degree: int | None = None
+    coef0: float | None = None
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit f and b to the rows `X` and their targets `y`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from mercer.selection.results import Candidates
 Array = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class Chosen(Arguments):
     """An estimator that delegates fitted attributes to the chosen estimator ``best_estimator_``.
 
@@ -33,15 +35,21 @@ class Chosen(Arguments):
     # A solver that takes no landmarks, whatever the number of rows.
     exact: ClassVar[str]
 
-    kernels: Any
-    solver: Any
-    n_landmarks: Any
-    landmarks: Any
-    time_limit: Any
-    random_state: Any
-    best_estimator_: Any
+    kernels: Any = None
+    _: KW_ONLY
+    fit_intercept: bool = True
+    solver: Any = "auto"
+    n_landmarks: int | None = None
+    landmarks: Any = "rpcholesky"
+    memory: Any = None
+    time_limit: float | None = None
+    random_state: Any = None
+    gamma: float | str | None = None
+    degree: int | None = None
+    coef0: float | None = None
 
-    cv_results_: dict[str, Any]
+    best_estimator_: Any = field(init=False)
+    cv_results_: dict[str, Any] = field(init=False)
 
     @property
     def candidates_(self) -> Candidates:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,6 +34,7 @@ from mercer.tiles import Rows
 Array = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
     """Kernel ridge regression with the kernel and the ridge that predict held-out rows best.
 
@@ -139,40 +140,11 @@ class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
     # With a short time limit the sample is smaller, but has at least so many rows.
     least_rows: ClassVar[int] = 200
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        alphas: Any = None,
-        *,
-        cv: Any = "loo",
-        scoring: Any = None,
-        fit_intercept: bool = True,
-        alpha_per_target: bool = False,
-        solver: Any = "auto",
-        n_landmarks: int | None = None,
-        landmarks: Any = "rpcholesky",
-        time_limit: float | None = None,
-        memory: Any = None,
-        random_state: Any = None,
-        gamma: float | str | None = None,
-        degree: int | None = None,
-        coef0: float | None = None,
-    ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.cv = cv
-        self.scoring = scoring
-        self.fit_intercept = fit_intercept
-        self.alpha_per_target = alpha_per_target
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.time_limit = time_limit
-        self.memory = memory
-        self.random_state = random_state
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
+    alphas: Any = None
+    _: KW_ONLY
+    cv: Any = "loo"
+    scoring: Any = None
+    alpha_per_target: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose kernel and ridge on the rows `X` with targets `y`, and fit them to all rows.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
@@ -165,19 +165,36 @@ def solve_all(
         return pool.results()
 
 
+@dataclass(eq=False, repr=False)
 class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     """What is kept of the training rows by a model that needs only some of them."""
 
     is_machine: ClassVar[bool] = True
 
-    memory: Any
-    tol: float
-    warm_start: bool
-    kernel_: Kernel
-    support_: Positions
-    n_support_: NDArray[np.int32]
-    approximation_: Approximation | None
-    _is_interrupted_: bool
+    kernel: Any = "gaussian"
+    C: float = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    solver: Any = "auto"
+    n_landmarks: int | None = None
+    landmarks: Any = "rpcholesky"
+    tol: float = 1e-3
+    memory: Any = None
+    max_iter: int | None = None
+    time_limit: float | None = None
+    checkpoint: Any = None
+    random_state: Any = None
+    warm_start: bool = False
+    repair: str | None = None
+    gamma: float | str | None = None
+    degree: int | None = None
+    coef0: float | None = None
+
+    kernel_: Kernel = field(init=False)
+    support_: Positions = field(init=False)
+    n_support_: NDArray[np.int32] = field(init=False)
+    approximation_: Approximation | None = field(init=False)
+    _is_interrupted_: bool = field(init=False)
 
     def _repaired(self, gram: Gram) -> Repair:
         """Return the Gram matrix as it is: the part of every problem is repaired by itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Self
 
@@ -38,6 +39,7 @@ from mercer.solvers import Run
 Array = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine):
     """Soft margin: f, b minimise C sum_i w_i max(0, 1 - y_i (f(x_i) + b)) + 1/2 ||f||^2.
 
@@ -146,52 +148,11 @@ class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine)
     The most probable class is always the predicted one.
     """
 
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        C: float = 1.0,
-        *,
-        class_weight: Any = None,
-        fit_intercept: bool = True,
-        multiclass: str = "ovo",
-        decision_function_shape: str = "ovr",
-        break_ties: bool = True,
-        solver: Any = "auto",
-        n_landmarks: int | None = None,
-        landmarks: Any = "rpcholesky",
-        tol: float = 1e-3,
-        memory: Any = None,
-        max_iter: int | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        repair: str | None = None,
-        gamma: float | str | None = None,
-        degree: int | None = None,
-        coef0: float | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.multiclass = multiclass
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.tol = tol
-        self.memory = memory
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.repair = repair
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
+    _: KW_ONLY
+    class_weight: Any = None
+    multiclass: str = "ovo"
+    decision_function_shape: str = "ovr"
+    break_ties: bool = True
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit f and b to the rows `X` and their labels `y`.

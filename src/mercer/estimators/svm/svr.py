@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ from mercer.solvers import MarginProblem, Run
 Array = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class KernelSVR(Regression, SupportVectorMachine):
     """A tube: f, b minimise C sum_i w_i max(0, |y_i - f(x_i) - b| - epsilon) + 1/2 ||f||^2.
 
@@ -67,46 +69,7 @@ class KernelSVR(Regression, SupportVectorMachine):
         As of `KernelSVC`, of one problem.
     """
 
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        *,
-        fit_intercept: bool = True,
-        solver: Any = "auto",
-        n_landmarks: int | None = None,
-        landmarks: Any = "rpcholesky",
-        tol: float = 1e-3,
-        memory: Any = None,
-        max_iter: int | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        repair: str | None = None,
-        gamma: float | str | None = None,
-        degree: int | None = None,
-        coef0: float | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.epsilon = epsilon
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.tol = tol
-        self.memory = memory
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.repair = repair
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
+    epsilon: float = 0.1
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit f and b to the rows `X` and their targets `y`.

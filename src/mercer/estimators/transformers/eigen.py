@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -47,6 +48,7 @@ from mercer.solvers.spectral.problem import ComponentSolver
 Array = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     """Features of rows from the eigenvectors of their Gram matrix, extended to new rows."""
 
@@ -56,38 +58,22 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
     share_of_all: ClassVar[float] = 0.7
     few_rows: ClassVar[int] = 256
 
-    function_: DualFunction
+    kernel: Any = "gaussian"
+    n_components: int | None = None
+    _: KW_ONLY
+    solver: Any = "auto"
+    n_landmarks: int | None = None
+    landmarks: Any = "rpcholesky"
+    tol: float | None = None
+    max_iter: int | None = None
+    time_limit: float | None = None
+    memory: Any = None
+    random_state: Any = None
+    gamma: float | str | None = None
+    degree: int | None = None
+    coef0: float | None = None
 
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        n_components: int | None = None,
-        *,
-        solver: Any = "auto",
-        n_landmarks: int | None = None,
-        landmarks: Any = "rpcholesky",
-        tol: float | None = None,
-        max_iter: int | None = None,
-        time_limit: float | None = None,
-        memory: Any = None,
-        random_state: Any = None,
-        gamma: float | str | None = None,
-        degree: int | None = None,
-        coef0: float | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.memory = memory
-        self.random_state = random_state
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
+    function_: DualFunction = field(init=False)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the components of the rows `X`; targets are ignored.

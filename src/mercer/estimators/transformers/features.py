@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -47,6 +48,7 @@ class MappedFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class Nystroem(MappedFeatures):
     """Features phi(x) = L^-1 k(Z, x) of landmarks Z, with L L' = k(Z, Z), for any kernel.
 
@@ -101,28 +103,17 @@ class Nystroem(MappedFeatures):
     (50, 4)
     """
 
-    map_: LandmarkMap
+    kernel: Any = "gaussian"
+    n_components: int = 100
+    _: KW_ONLY
+    landmarks: Any = "rpcholesky"
+    memory: Any = None
+    random_state: Any = None
+    gamma: float | str | None = None
+    degree: int | None = None
+    coef0: float | None = None
 
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        n_components: int = 100,
-        *,
-        landmarks: Any = "rpcholesky",
-        memory: Any = None,
-        random_state: Any = None,
-        gamma: float | str | None = None,
-        degree: int | None = None,
-        coef0: float | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.landmarks = landmarks
-        self.memory = memory
-        self.random_state = random_state
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
+    map_: LandmarkMap = field(init=False)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Choose landmarks among the rows `X`; targets are ignored.
@@ -180,6 +171,7 @@ class Nystroem(MappedFeatures):
         return self.map_.rows
 
 
+@dataclass(eq=False, repr=False)
 class RandomFourier(MappedFeatures):
     """Cosines and sines of random frequencies, for stationary kernels: k(x, z) on average.
 
@@ -229,24 +221,14 @@ class RandomFourier(MappedFeatures):
     0.6 0.6
     """
 
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        n_components: int = 100,
-        *,
-        memory: Any = None,
-        random_state: Any = None,
-        gamma: float | str | None = None,
-        degree: int | None = None,
-        coef0: float | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.memory = memory
-        self.random_state = random_state
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
+    kernel: Any = "gaussian"
+    n_components: int = 100
+    _: KW_ONLY
+    memory: Any = None
+    random_state: Any = None
+    gamma: float | str | None = None
+    degree: int | None = None
+    coef0: float | None = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw frequencies for rows such as `X`; targets are ignored.

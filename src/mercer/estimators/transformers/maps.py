@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -96,6 +97,7 @@ class MercerMap(EigenFeatures):
         self.eigenvalues_ = found.values / len(found.vectors)
 
 
+@dataclass(eq=False, repr=False)
 class Monomials(TransformerMixin, Arguments):
     """The monomials x_1^e_1 ... x_d^e_d up to a degree p: the features of (x'z + c)^p.
 
@@ -127,13 +129,11 @@ class Monomials(TransformerMixin, Arguments):
     Sparse rows have sparse features: a monomial is zero where one of its columns is.
     """
 
-    def __init__(
-        self, degree: int = 2, offset: float = 1.0, scaled: bool = True, *, memory: Any = None
-    ) -> None:
-        self.degree = degree
-        self.offset = offset
-        self.scaled = scaled
-        self.memory = memory
+    degree: int = 2
+    offset: float = 1.0
+    scaled: bool = True
+    _: KW_ONLY
+    memory: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Note the columns of the rows `X`; targets are ignored.

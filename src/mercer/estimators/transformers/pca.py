@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from mercer.solvers import Components, Run
 Array = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class KernelPCA(EigenFeatures):
     """Principal components of the features of a kernel: CKC = V diag(s) V', C = I - 11'/n.
 
@@ -97,42 +99,9 @@ class KernelPCA(EigenFeatures):
 
     is_centred: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        n_components: int | None = None,
-        *,
-        solver: Any = "auto",
-        n_landmarks: int | None = None,
-        landmarks: Any = "rpcholesky",
-        fit_inverse_transform: bool = False,
-        alpha: float = 1.0,
-        tol: float | None = None,
-        max_iter: int | None = None,
-        time_limit: float | None = None,
-        memory: Any = None,
-        random_state: Any = None,
-        gamma: float | str | None = None,
-        degree: int | None = None,
-        coef0: float | None = None,
-    ) -> None:
-        super().__init__(
-            kernel,
-            n_components,
-            solver=solver,
-            n_landmarks=n_landmarks,
-            landmarks=landmarks,
-            tol=tol,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            memory=memory,
-            random_state=random_state,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-        )
-        self.fit_inverse_transform = fit_inverse_transform
-        self.alpha = alpha
+    _: KW_ONLY
+    fit_inverse_transform: bool = False
+    alpha: float = 1.0
 
     def inverse_transform(self, X: Any) -> Array:
         """Return about the rows that have the components `X`, of shape (n, columns).

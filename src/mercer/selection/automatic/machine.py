@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from sklearn.utils import Tags
@@ -13,28 +14,22 @@ from mercer.selection.automatic.ranges import warn_outside, warn_unknown, warn_u
 from mercer.solvers import Approximation
 
 
+@dataclass(eq=False, repr=False)
 class AutomaticMachine(Arguments):
     """An estimator that chooses another one and predicts by it.
 
     The parameters are those of `KernelRegressor`.
     """
 
-    estimator_: Any
-    ranges_: Ranges | None
-    levels_: Levels | None
+    _: KW_ONLY
+    time_limit: float | None = None
+    memory: Any = None
+    random_state: Any = None
+    keep: Any = ()
 
-    def __init__(
-        self,
-        *,
-        time_limit: float | None = None,
-        memory: Any = None,
-        random_state: Any = None,
-        keep: Any = (),
-    ) -> None:
-        self.time_limit = time_limit
-        self.memory = memory
-        self.random_state = random_state
-        self.keep = keep
+    estimator_: Any = field(init=False)
+    ranges_: Ranges | None = field(init=False)
+    levels_: Levels | None = field(init=False)
 
     @property
     def certificate_(self) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,6 +33,7 @@ from mercer.solvers.ridge.held_out import copies_of
 Array = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class KernelLogisticRegressionCV(ChosenClassifier):
     """Kernel logistic regression with the kernel and the C that predict left-out rows best.
 
@@ -112,40 +114,11 @@ class KernelLogisticRegressionCV(ChosenClassifier):
 
     exact: ClassVar[str] = "cg"
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        Cs: Any = None,
-        *,
-        cv: Any = "loo",
-        scoring: Any = None,
-        class_weight: Any = None,
-        fit_intercept: bool = True,
-        solver: Any = "auto",
-        n_landmarks: int | None = None,
-        landmarks: Any = "rpcholesky",
-        time_limit: float | None = None,
-        memory: Any = None,
-        random_state: Any = None,
-        gamma: float | str | None = None,
-        degree: int | None = None,
-        coef0: float | None = None,
-    ) -> None:
-        self.kernels = kernels
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.time_limit = time_limit
-        self.memory = memory
-        self.random_state = random_state
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
+    Cs: Any = None
+    _: KW_ONLY
+    cv: Any = "loo"
+    scoring: Any = None
+    class_weight: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose kernel and C on the rows `X` with classes `y`, and fit them to all rows.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -37,6 +38,7 @@ CHOSEN = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
     """Least squares on targets of 1 for a class and -1 for the rest, with a kernel.
 
@@ -86,42 +88,23 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
     worked out by the first `predict_proba` and takes the memory of the Gram matrix.
     """
 
-    def __init__(
-        self,
-        kernel: Any = "gaussian",
-        alpha: Any = 1.0,
-        *,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        solver: Any = "auto",
-        n_landmarks: int | None = None,
-        landmarks: Any = "rpcholesky",
-        tol: float | None = None,
-        memory: Any = None,
-        max_iter: int | None = None,
-        time_limit: float | None = None,
-        random_state: Any = None,
-        repair: str | None = None,
-        gamma: float | str | None = None,
-        degree: int | None = None,
-        coef0: float | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.tol = tol
-        self.memory = memory
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.repair = repair
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
+    kernel: Any = "gaussian"
+    alpha: Any = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    class_weight: Any = None
+    solver: Any = "auto"
+    n_landmarks: int | None = None
+    landmarks: Any = "rpcholesky"
+    tol: float | None = None
+    memory: Any = None
+    max_iter: int | None = None
+    time_limit: float | None = None
+    random_state: Any = None
+    repair: str | None = None
+    gamma: float | str | None = None
+    degree: int | None = None
+    coef0: float | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit f and b of every class to the rows `X` with labels `y`.
@@ -233,6 +216,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
                 )
 
 
+@dataclass(eq=False, repr=False)
 class KernelRidgeClassifierCV(ChosenClassifier):
     """Kernel ridge classification with the kernel and the ridge that predict left-out rows best.
 
@@ -269,40 +253,11 @@ class KernelRidgeClassifierCV(ChosenClassifier):
     cv: ClassVar[str] = "loo"
     scoring: ClassVar[None] = None
 
-    def __init__(
-        self,
-        kernels: Any = None,
-        alphas: Any = None,
-        *,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        solver: Any = "auto",
-        n_landmarks: int | None = None,
-        landmarks: Any = "rpcholesky",
-        tol: float | None = None,
-        memory: Any = None,
-        max_iter: int | None = None,
-        time_limit: float | None = None,
-        random_state: Any = None,
-        gamma: float | str | None = None,
-        degree: int | None = None,
-        coef0: float | None = None,
-    ) -> None:
-        self.kernels = kernels
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.solver = solver
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.tol = tol
-        self.memory = memory
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
+    alphas: Any = None
+    _: KW_ONLY
+    class_weight: Any = None
+    tol: float | None = None
+    max_iter: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose kernel and ridge on the rows `X` with labels `y`, and fit them to all rows.
