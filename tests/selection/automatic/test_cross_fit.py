@@ -124,7 +124,7 @@ def test_candidates_stand_on_the_board_by_their_errors_in_folds_with_a_mean_of_t
             rows=30,
         ),
     )
-    a, b, c = (candidate(name, LEADER, rows=30) for name in "abc")
+    a, b, c = (candidate(name, LEADER, Gaussian(1.0 + i), rows=30) for i, name in enumerate("abc"))
     board = Leaderboard((candidate("old mean", LEADER, parts=(a, b)), a, b, c), note="said")
     found = CrossFit(search, folds, [], Run()).ranked(board, [a, b], has_mean)
     assert found[0].name.startswith("mean: 0.51 a") == has_mean
