@@ -148,6 +148,26 @@ def test_groups_of_rows_that_are_alike_stand_together(rng):
     assert few.matrix.shape == (7, 7) and "7 of 30 rows" in few.ax_.get_title()
 
 
+def test_pairs_are_told_apart_in_colour_where_a_few_are_far_from_the_others(rng):
+    X = np.r_[np.zeros((1, 1)), 100.0 + rng.normal(size=(20, 1))]
+    display = GramDisplay.from_kernel("linear", X)
+    shades = display.image_.norm(display.matrix[display.matrix > 1.0])
+    assert np.unique(shades).size > 30
+    assert GramDisplay.from_kernel("linear", X, vmin=0.0).image_.norm.vmin == 0.0
+
+
+def test_centres_that_are_no_numbers_in_a_row_are_refused():
+    with pytest.raises(ValueError, match=r"centres must be some finite numbers, got .* \(2, 1\)"):
+        KernelDisplay.from_kernel("gaussian(1.0)", [[0.0], [1.0]])
+
+
+def test_importances_without_effects_are_not_called_a_change_with_a_deviation(rng):
+    X = rng.normal(size=(60, 2))
+    model = mercer.KernelRidgeClassifier("gaussian(1.0)").fit(X, np.arange(60) % 3)
+    said = mercer.ImportanceDisplay.from_estimator(model).ax_.get_xlabel()
+    assert said == "importance: how far f moves with the cell of another row"
+
+
 def test_the_effective_dimension_is_the_trace_of_the_smoother(line):
     X, y = line
     model = KernelRidge("gaussian(0.7)", 0.3).fit(X, y)

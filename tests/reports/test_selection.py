@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
+from mercer.estimators import KernelRidge
 from mercer.kernels import Gaussian, Linear
 from mercer.reports import SelectionDisplay, selection as room_of_pictures
 from mercer.selection import KernelRidgeCV, ridge as room
@@ -160,7 +161,8 @@ def display_of(values, is_error, alphas=(0.1, 1.0, 10.0)):
 
 
 def test_errors_are_on_a_logarithmic_scale_and_scores_show_their_top():
-    assert display_of([1.0, 2.0, 3.0], True).ax_.get_yscale() == "log"
+    assert display_of([1.0, 2.0, 30.0], True).ax_.get_yscale() == "log"
+    assert display_of([1.0, 2.0, 3.0], True).ax_.get_yscale() == "linear"
     assert display_of([0.0, 2.0, 3.0], True).ax_.get_yscale() == "linear"
     scores = display_of([-100.0, 0.5, 0.9], False).ax_
     assert scores.get_yscale() == "linear"
@@ -182,3 +184,19 @@ def test_a_kernel_in_a_title_is_its_expression_or_its_families_where_that_is_lon
     assert len(called(longest)) == 60
     names, _ = room_of_pictures._names([long, 2.0 * long])
     assert names[0] != names[1]
+
+
+def test_errors_of_less_than_a_decade_stand_on_a_linear_axis_with_numbers(rng):
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] + rng.normal(size=40)
+    search = KernelRidgeCV(["gaussian(1.0)"], [0.1, 1.0, 10.0]).fit(X, y)
+    display = SelectionDisplay.from_estimator(search)
+    assert display.ax_.get_yscale() == "linear"
+    low, high = display.ax_.get_ylim()
+    assert sum(low <= tick <= high for tick in display.ax_.get_yticks()) >= 3
+
+
+def test_a_machine_without_a_grid_is_refused(rng):
+    model = KernelRidge("gaussian(1.0)").fit(rng.normal(size=(9, 2)), np.arange(9.0))
+    with pytest.raises(TypeError, match="a selection is one of KernelRidgeCV, got KernelRidge"):
+        SelectionDisplay.from_estimator(model)

@@ -21,7 +21,8 @@ Array = NDArray[np.float64]
 class GramDisplay:
     """k(x, z) of all pairs of rows as a heat map, in the order of a hierarchical clustering.
 
-    Groups of rows that are alike are dark squares on the diagonal.
+    Groups of rows that are alike are dark squares on the diagonal. Colours go by rank among all
+    pairs: where a few are far from the others, these are still told apart.
 
     Parameters
     ----------
@@ -95,12 +96,29 @@ class GramDisplay:
         ax = axes_for(ax, (5.4, 4.6))
         self.ax_, self.figure_ = ax, ax.figure
         style = {"cmap": "Blues", "interpolation": "nearest"} | options
+        if not {"norm", "vmin", "vmax"} & style.keys():
+            style["norm"] = self._by_rank()
         self.image_ = ax.imshow(self.matrix, **style)
-        self.figure_.colorbar(self.image_, ax=ax, shrink=0.85)
+        bar = self.figure_.colorbar(self.image_, ax=ax, shrink=0.85, format="%.6g")
+        if style.get("norm") is not None and "norm" not in options:
+            ends = style["norm"].boundaries
+            bar.set_ticks(ends[np.linspace(0, len(ends) - 1, 6).round().astype(int)])
+            bar.minorticks_off()
         entitle(ax, self.title)
         ax.set_xticks([])
         ax.set_yticks([])
         return self
+
+    def _by_rank(self) -> Any:
+        """Return how entries become colours, as many of each, or None where all are the same."""
+        from matplotlib.colors import BoundaryNorm
+
+        # Colours that are told apart, and digits in which entries differ, and not by rounding.
+        colours, digits = 64, 9
+        size = float(np.abs(self.matrix).max()) or 1.0
+        shares = np.linspace(0.0, 1.0, colours + 1)
+        ends = np.unique(np.round(np.quantile(self.matrix, shares) / size, digits)) * size
+        return BoundaryNorm(ends, 256, clip=True) if len(ends) > 1 else None
 
 
 def kernel_and_rows(estimator: Any, X: Any = None) -> tuple[Kernel, Any]:

@@ -84,6 +84,8 @@ class ImportanceDisplay:
         left_out = len(self.explanation.columns) - len(rows)
         title = f"importance of columns{f' ({left_out} more)' if left_out else ''}"
         said = "change of f with one deviation\n(bar: importance; line: 80% of the rows)"
+        if all(np.isnan(row.effect) for row in rows):
+            said = "importance: how far f moves with the cell of another row"
         dress(ax, title, said, "")
         # Numbers of the size of prices would touch.
         ax.locator_params(axis="x", nbins=5)

@@ -87,6 +87,11 @@ class KernelDisplay:
             Settings of the curves for ``Axes.plot``.
         """
         at = np.asarray(centres, np.float64)
+        if at.ndim != 1 or len(at) == 0 or not np.isfinite(at).all():
+            raise ValueError(
+                f"centres must be some finite numbers, got an array of shape {at.shape}; give "
+                "such as [-2.0, 0.0, 2.0]"
+            )
         low, high = limits or (float(at.min()) - 2.0, float(at.max()) + 2.0)
         x = np.linspace(low, high, resolution)
         k = as_kernel(kernel).resolved(x[:, None])

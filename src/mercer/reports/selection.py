@@ -76,7 +76,7 @@ class SelectionDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> Self:
-        """Draw the selection of a fitted `KernelRidgeCV`.
+        """Draw the selection of a fitted `KernelRidgeCV`; others are refused.
 
         Parameters
         ----------
@@ -88,6 +88,11 @@ class SelectionDisplay:
             Settings of the curves for ``Axes.plot``.
         """
         check_is_fitted(estimator)
+        if not hasattr(estimator, "cv_results_"):
+            raise TypeError(
+                f"a selection is one of KernelRidgeCV, got {type(estimator).__name__}; an "
+                "automatic machine has its leaderboard in candidates_"
+            )
         results = estimator.cv_results_
         sign, criterion = _criterion(estimator)
         values = sign * results["mean_test_score"]
@@ -150,12 +155,14 @@ class SelectionDisplay:
         alphas = np.concatenate([curve.alphas for curve in self.curves])
         if (alphas > 0.0).all():
             ax.set_xscale("log")
-        if np.nanmin(values) > 0.0 and self.is_error:
+        # Powers of ten would leave an axis of less than two without a number.
+        decade = 10.0
+        if self.is_error and 0.0 < decade * np.nanmin(values) <= np.nanmax(values):
             ax.set_yscale("log")
         elif not self.is_error:
             # Scores fall without limit where alpha is far too small; what matters is on top.
             best, typical = np.nanmax(values), np.nanmedian(values)
-            lowest = max(np.nanmin(values), best - 4.0 * (best - typical))
+            lowest = max(np.nanmin(values), best - 4.0 * ((best - typical) or np.inf))
             ax.set_ylim(lowest - 0.05 * (best - lowest), best + 0.08 * (best - lowest) or None)
         dress(ax, f"chosen: {called(self.kernel)}", "alpha", self.criterion)
         self._explain(ax, title)
