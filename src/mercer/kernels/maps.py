@@ -60,23 +60,23 @@ class InputMap(Parametric, ABC):
     domain: ClassVar[str] = "numbers"
 
     @property
-    @abstractmethod
     def is_resolved(self) -> bool:
-        """Whether every parameter is known."""
+        """Whether every parameter is known, as those are that do not follow from rows."""
+        return True
 
-    @abstractmethod
     def resolved(self, X: Any, weights: Array | None = None) -> Self:
         """Return the map with parameters from weighted rows `X`, itself if they are known.
 
         They may be `Rows`, of which what is known is not read again.
         """
+        return self
 
     @abstractmethod
     def __call__(self, X: Any) -> Any:
         """Return the rows `X`, mapped."""
 
     def __str__(self) -> str:
-        return printing.call(self)
+        return printing.changed(self)
 
     def check(self, rows: Rows) -> None:
         """Refuse rows with a cell that it cannot map."""
@@ -122,13 +122,6 @@ class AsNumbers(NumberMap):
     def takes_gaps(self) -> bool:
         return True
 
-    @property
-    def is_resolved(self) -> bool:
-        return True
-
-    def resolved(self, X: Any, weights: Array | None = None) -> Self:
-        return self
-
     def mapped(self, rows: Rows) -> Any:
         matrix = self._numbers(rows)
         return matrix if sp.issparse(matrix) else np.where(np.isnan(matrix), 0.0, matrix)
@@ -164,13 +157,6 @@ class Project(NumberMap):
         if not self.R or not self.R[0] or len({len(row) for row in self.R}) != 1:
             raise ValueError("Project: R must have rows of the same length, at least one of each")
 
-    @property
-    def is_resolved(self) -> bool:
-        return True
-
-    def resolved(self, X: Any, weights: Array | None = None) -> Self:
-        return self
-
     def mapped(self, rows: Rows) -> Array:
         matrix, R = self._numbers(rows), np.array(self.R)
         if matrix.shape[1] != R.shape[1]:
@@ -187,9 +173,6 @@ class Project(NumberMap):
     def as_latex(self, x: str) -> str:
         """Return R x as a formula."""
         return f"R {x}"
-
-    def __str__(self) -> str:
-        return printing.changed(self)
 
 
 @dataclass(frozen=True)
@@ -216,22 +199,12 @@ class FillMissing(InputMap):
 
     value: str = domains.text("")
 
-    @property
-    def is_resolved(self) -> bool:
-        return True
-
-    def resolved(self, X: Any, weights: Array | None = None) -> Self:
-        return self
-
     def __call__(self, X: Any) -> list[Any]:
         return [self.value if is_missing(row) else row for row in sequence_rows(X)]
 
     def as_latex(self, x: str) -> str:
         """Return the mapped row as a formula."""
         return x
-
-    def __str__(self) -> str:
-        return printing.changed(self)
 
 
 @dataclass(frozen=True)
@@ -366,9 +339,6 @@ class Standardize(NumberMap):
     def as_latex(self, x: str) -> str:
         """Return the mapped row as a formula."""
         return rf"\operatorname{{standardize}}({x})"
-
-    def __str__(self) -> str:
-        return printing.changed(self)
 
     def _stays_sparse(self, X: Any) -> bool:
         return sp.issparse(X) and not self.with_mean and self.missing == REFUSE

@@ -13,7 +13,6 @@ from scipy.special import ndtri
 
 from mercer.data.stream import Stream
 from mercer.kernels import domains
-from mercer.kernels.language import printing
 from mercer.kernels.maps import AsNumbers, InputMap, NumberMap
 from mercer.tiles import Rows
 
@@ -97,9 +96,6 @@ class NormalScores(NumberMap):
     def as_latex(self, x: str) -> str:
         """Return the mapped row as a formula."""
         return rf"\Phi^{{-1}}(F({x}))"
-
-    def __str__(self) -> str:
-        return printing.changed(self)
 
     def _checked(self, rows: Rows) -> Array:
         if not self.is_resolved:

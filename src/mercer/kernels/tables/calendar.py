@@ -12,7 +12,6 @@ from mercer.data.dates import Dates, as_dates
 from mercer.data.moments import Moments
 from mercer.data.stream import Stream
 from mercer.kernels import domains
-from mercer.kernels.language import printing
 from mercer.kernels.maps import MEAN, REFUSE, InputMap
 from mercer.tiles import Rows
 
@@ -115,9 +114,6 @@ class Calendar(InputMap):
     def as_latex(self, x: str) -> str:
         """Return the mapped row as a formula."""
         return rf"\operatorname{{calendar}}({x})"
-
-    def __str__(self) -> str:
-        return printing.changed(self)
 
 
 def telling_parts(dates: Dates) -> tuple[str, ...]:
