@@ -19,6 +19,7 @@ Rows = NDArray[np.intp]
 Entries = Callable[[Rows], Array]
 
 
+@dataclass(eq=False)
 class NewtonStep:
     """A damped Newton step of `a`, and with it of g = K a - z, on the active set of the box.
 
@@ -67,23 +68,13 @@ class NewtonStep:
     # A sum of changes beside the sum of their sizes that counts as zero.
     rounding: ClassVar[float] = 1e-13
 
-    def __init__(
-        self,
-        entries: Entries,
-        gram: Gram,
-        problem: MarginProblem,
-        a: Array,
-        g: Array,
-        damping: float | None = None,
-        is_over: Callable[[], bool] = lambda: False,
-    ) -> None:
-        self.entries = entries
-        self.gram = gram
-        self.problem = problem
-        self.a = a
-        self.g = g
-        self.damping = damping
-        self.is_over = is_over
+    entries: Entries
+    gram: Gram
+    problem: MarginProblem
+    a: Array
+    g: Array
+    damping: float | None = None
+    is_over: Callable[[], bool] = lambda: False
 
     def __call__(self) -> float:
         """Move, and return the share t of the way, or zero if it leads nowhere."""
