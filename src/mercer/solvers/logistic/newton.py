@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from time import perf_counter
@@ -17,6 +17,7 @@ from mercer.native.lapack import one_blas_thread
 from mercer.solvers.checkpoint import State
 from mercer.solvers.contract import Solution
 from mercer.solvers.logistic.curvature import Curvature
+from mercer.solvers.logistic.descent import Measurable, NewtonRun
 from mercer.solvers.logistic.likelihood import LogisticProblem, Offset
 from mercer.solvers.logistic.newton_cg import NegativeCurvatureError, ProjectedCG
 from mercer.solvers.refusals import indefinite_along, not_finite
@@ -27,7 +28,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class Point(Measurable):
     """Coefficients with the best offset, and how far they are from the optimum.
 
     With A the coefficients, the residual w (T - P) of their scores gives the feasible dual point
@@ -93,7 +94,6 @@ class Point:
 
     @property
     def gap(self) -> float:
-        """The duality gap."""
         return 0.5 * max(float((self.D * self.KD).sum()), 0.0)
 
     def proved(self, problem: LogisticProblem, diagonal: Array) -> float:
@@ -121,54 +121,26 @@ class Point:
         scores = costs * np.minimum(0.5 * hidden**2, 2.0 * hidden)
         return float(0.5 * (norms**2).sum() + problem.C * entropy + scores.sum())
 
-    @property
-    def relative_gap(self) -> float:
-        """The gap beside the larger of the primal and the dual value."""
-        return self.relative(self.gap)
 
-    def relative(self, gap: float) -> float:
-        """Return a gap beside the larger of the primal and the dual value."""
-        return gap / max(abs(self.primal), abs(self.primal - gap))
-
-
-class Descent:
-    """One run of Newton's method through problems that differ in C.
+class Descent(NewtonRun):
+    """One run of Newton's method on the coefficients of the rows.
 
     Parameters
     ----------
-    tol : float
-        Relative duality gap to reach.
-    most : int
-        Steps allowed for every C.
+    tol, most, gram, problem
+        As of `NewtonRun`.
     name : str
         What it goes by.
-    gram : Gram
-        K.
-    problem : LogisticProblem
-        The problem, for any C, and where to start.
     curvature : Curvature
         What Newton systems are solved by.
 
     References
     ----------
     J. Zhu, T. Hastie (2005), Kernel logistic regression and the import vector machine.
-    J. Nocedal, S. Wright (2006), Numerical optimization (chapter 3), of the line search.
     """
 
     # Rows below which the threads of the BLAS are not worth it.
     rows_for_threads: ClassVar[int] = 2000
-    # A step ends once it leaves this share of the gap, or of the tolerance.
-    share: ClassVar[float] = 0.05
-    margin: ClassVar[float] = 0.25
-    # The decrease that a step must keep of what its slope promises, and halvings allowed.
-    armijo: ClassVar[float] = 1e-4
-    halvings: ClassVar[int] = 50
-    # C times k(x, x) up to which a start from nothing is close enough, and by how much C may grow
-    # from one problem to the next that starts from its solution.
-    near: ClassVar[float] = 100.0
-    growth: ClassVar[float] = 30.0
-    # The gap to which problems on the way to another C are solved.
-    on_the_way: ClassVar[float] = 1e-2
 
     def __init__(
         self,
@@ -179,23 +151,16 @@ class Descent:
         problem: LogisticProblem,
         curvature: Curvature,
     ) -> None:
-        self._tol = tol
-        self._most = most
+        super().__init__(tol, most, gram, problem)
         self._name = name
-        self._gram = gram
-        self._problem = problem
         self._curvature = curvature
         shape = (len(gram), problem.columns)
         self._A, self._G, self._b = np.zeros(shape), np.zeros(shape), np.zeros(problem.columns)
-        self._C = 0.0
-        self._steps = self._stage = 0
         # How long a product with K takes, of which the gap takes two.
         self._product_seconds = 0.0
         if problem.start is not None:
             self._A, self._b = problem.start
             self._G = self._exact_product(self._A)
-            # Coefficients are C w times a difference of probabilities, which somewhere is large.
-            self._C = float((np.abs(self._A).max(axis=1) / problem.weights).max())
 
     def _exact_product(self, V: Array) -> Array:
         began = perf_counter()
@@ -204,7 +169,6 @@ class Descent:
         return product
 
     def to(self, C: float, run: Run) -> Solution:
-        """Return the solution for a C, on the way from the last one."""
         self._run = run
         # Threads of the BLAS wait for each other longer than small products take.
         is_small = len(self._gram) < self.rows_for_threads
@@ -250,15 +214,9 @@ class Descent:
             advice=self._advice(relative),
         )
 
-    def _on_the_way(self, C: float) -> Iterator[LogisticProblem]:
-        """Yield the problems with smaller C to be solved first."""
+    def _size(self) -> float:
         # The mean over equal rows is that over weights: both take the same steps.
-        size = float(np.average(np.abs(self._gram.diagonal()), weights=self._problem.weights))
-        near = self.near / size if size > 0.0 else np.inf
-        last = max(self._C * self.growth, near)
-        while last < C:
-            yield self._problem.at(last)
-            last *= self.growth
+        return float(np.average(np.abs(self._gram.diagonal()), weights=self._problem.weights))
 
     def _leave(self, point: Point) -> None:
         """Leave what the next step begins from."""
@@ -318,12 +276,6 @@ class Descent:
         G = self._exact_product(point.A)
         return Point.of(problem, point.A, G, point.b, self._exact_product).checked(self._gram)
 
-    def _is_over(self) -> bool:
-        if self._steps == 0:
-            # Whoever asks for a model gets one step of it.
-            return bool(self._run.ended_by)
-        return self._time_is_up() or self._steps >= self._most
-
     def _stepped(self, problem: LogisticProblem, point: Point, tol: float) -> Point | None:
         """Return the point after a Newton step, or None if no step is downhill."""
         root = problem.curvature(point.G + point.b)
@@ -358,7 +310,7 @@ class Descent:
             # From where the step began: the best offset of too long a step may be out of reach.
             offset = problem.balanced(G, point.b)
             value = offset.loss + 0.5 * (norm + length * (2.0 * cross + length * square))
-            if value < point.primal and value <= point.primal + self.armijo * length * slope:
+            if self._lowers(value, point.primal, length, slope):
                 A = point.A + length * step
                 return Point.at(problem, A, G, offset, self._curvature.product)
             length *= 0.5
@@ -370,12 +322,4 @@ class Descent:
                 raise refusal
 
     def _time_is_up(self) -> bool:
-        return self._run.is_over() or not self._run.has(2.0 * self._product_seconds)
-
-    def _advice(self, gap: float) -> str:
-        if gap <= self._tol and not self._run.ended_by:
-            return ""
-        otherwise = "rounding allows no further one; lower C, or raise tol if that is enough"
-        if self._steps >= self._most:
-            otherwise = f"raise max_iter (now {self._most}) or lower C"
-        return self._run.advice(f"{self._steps} Newton steps", otherwise)
+        return super()._time_is_up() or not self._run.has(2.0 * self._product_seconds)

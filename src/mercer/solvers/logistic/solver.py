@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from mercer.gram import DenseGram, Gram
 from mercer.solvers.contract import Solution, Solver
@@ -17,17 +17,11 @@ from mercer.solvers.logistic.curvature import (
     SingleCopy,
     single_serves,
 )
+from mercer.solvers.logistic.descent import NewtonRun
 from mercer.solvers.logistic.likelihood import LogisticProblem
 from mercer.solvers.logistic.newton import Descent
 from mercer.solvers.refusals import check_scores
 from mercer.solvers.run import Run
-
-
-class Stages(Protocol):
-    """A run of Newton's method through problems that differ in C, each from the last answer."""
-
-    def to(self, C: float, run: Run) -> Solution:
-        """Return the solution for a C."""
 
 
 class LogisticSolver(Solver[LogisticProblem]):
@@ -110,7 +104,7 @@ class Newton(LogisticSolver):
         return self.steps_allowed if self.max_iter is None else self.max_iter
 
     @abstractmethod
-    def _descent(self, gram: Gram, problem: LogisticProblem) -> Stages:
+    def _descent(self, gram: Gram, problem: LogisticProblem) -> NewtonRun:
         """Return the run through problems that differ in C, which starts from nothing."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,8 +12,8 @@ from mercer.data.deadline import TimeIsUpError, shielded
 from mercer.gram import Gram, HeldLandmarkGram, LandmarkGram, fits_features
 from mercer.solvers.checkpoint import State
 from mercer.solvers.contract import Solution
+from mercer.solvers.logistic.descent import Measurable, NewtonRun, relative
 from mercer.solvers.logistic.likelihood import LogisticProblem
-from mercer.solvers.logistic.newton import Descent
 from mercer.solvers.logistic.solver import Newton
 from mercer.solvers.lowrank.hessian import Hessian, Preconditioner
 from mercer.solvers.lowrank.products import FeatureProducts
@@ -65,7 +64,8 @@ class NystromNewton(Newton):
         return LandmarkDescent(self.tol, self._steps, known, problem, self.random_state)
 
 
-class Point(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Point(Measurable):
     """Weights theta, their scores S = F theta, the best offset, gradient and objective there."""
 
     theta: Array
@@ -76,33 +76,16 @@ class Point(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """The duality gap."""
         return 0.5 * float((self.g**2).sum())
 
-    @property
-    def relative_gap(self) -> float:
-        """The gap beside the larger of the primal and the dual value."""
-        return relative(self.gap, self.primal)
 
-
-def relative(gap: float, primal: float) -> float:
-    """Return a gap beside the larger of the primal and the dual value."""
-    return gap / max(abs(primal), abs(primal - gap))
-
-
-class LandmarkDescent:
-    """One run of Newton's method in features of landmarks, through problems that differ in C.
+class LandmarkDescent(NewtonRun):
+    """One run of Newton's method in features of landmarks.
 
     Parameters
     ----------
-    tol : float
-        Relative duality gap to reach.
-    most : int
-        Steps allowed for every C.
-    gram : LandmarkGram
-        F F'.
-    problem : LogisticProblem
-        The problem, for any C, and where to start.
+    tol, most, gram, problem
+        As of `NewtonRun`, with F F' for K.
     seed : int
         Where the sample of the preconditioner comes from.
     """
@@ -114,22 +97,18 @@ class LandmarkDescent:
     def __init__(
         self, tol: float, most: int, gram: LandmarkGram, problem: LogisticProblem, seed: Any
     ) -> None:
-        self._tol, self._most = tol, most
-        self._gram, self._problem = gram, problem
+        super().__init__(tol, most, gram, problem)
         self._products = FeatureProducts(gram)
         self._preconditioner = Preconditioner(gram, problem.fit_intercept, seed)
         shape = (gram.landmarks.n_features, problem.columns)
         self._theta, self._b = np.zeros(shape), np.zeros(problem.columns)
         self._S = np.zeros((len(gram), problem.columns))
-        self._C, self._steps, self._stage = 0.0, 0, 0
         if problem.start is not None:
             A, self._b = problem.start
             self._theta = self._products.back(A)
             self._S = self._products.forward(self._theta)
-            self._C = float((np.abs(A).max(axis=1) / problem.weights).max())
 
     def to(self, C: float, run: Run) -> Solution:
-        """Return the solution for a C, on the way from the last one."""
         self._run, self._steps = run, 0
         problem = self._problem.at(C)
         stages = [*self._on_the_way(C), problem]
@@ -139,7 +118,7 @@ class LandmarkDescent:
             begun = None if kept is None else self._restored(kept, stages[self._stage])
             for stage in range(self._stage, len(stages)):
                 self._stage, is_last = stage, stage == len(stages) - 1
-                tol = self._goal if is_last else max(Descent.on_the_way, self._tol)
+                tol = self._goal if is_last else max(self.on_the_way, self._tol)
                 self._descend(stages[stage], tol, begun)
                 begun = None
             self._C = C
@@ -173,16 +152,10 @@ class LandmarkDescent:
             gram = HeldLandmarkGram.of(gram, np.float64)
         return FeatureProducts(gram, is_exact=True)
 
-    def _on_the_way(self, C: float) -> Iterator[LogisticProblem]:
-        """Yield the problems with smaller C to be solved first."""
+    def _size(self) -> float:
         index, F = self._gram.sample
         squares = np.einsum("ij,ij->i", F, F)
-        size = float(np.average(squares, weights=self._problem.weights[index]))
-        near = Descent.near / size if size > 0.0 else np.inf
-        last = max(self._C * Descent.growth, near)
-        while last < C:
-            yield self._problem.at(last)
-            last *= Descent.growth
+        return float(np.average(squares, weights=self._problem.weights[index]))
 
     def _restored(self, kept: State, problem: LogisticProblem) -> Point:
         """Return the point that an earlier run has left, with all that a step begins from."""
@@ -199,7 +172,7 @@ class LandmarkDescent:
             # The sums of all classes would be copied for nobody.
             return
         counts = np.array([self._stage, self._steps, self._products.is_exact])
-        here = {name: np.asarray(part) for name, part in point._asdict().items()}
+        here = {name: np.asarray(part) for name, part in vars(point).items()}
         self._run.keep({"counts": counts, **here, **self._preconditioner.state()})
 
     def _descend(self, problem: LogisticProblem, tol: float, begun: Point | None = None) -> None:
@@ -216,12 +189,6 @@ class LandmarkDescent:
             if not run.report(self._steps, point.relative_gap):
                 self._leave(point)
 
-    def _is_over(self) -> bool:
-        if self._steps == 0:
-            # Whoever asks for a model gets one step of it.
-            return bool(self._run.ended_by)
-        return self._run.is_over() or self._steps >= self._most
-
     def _at(self, problem: LogisticProblem, theta: Array, S: Array, b: Array) -> Point:
         """Return the point of some weights with the best offset."""
         b = problem.best_offset(S, b)
@@ -237,7 +204,7 @@ class LandmarkDescent:
         self._preconditioner.prepare(root, problem.C)
         hessian = Hessian(self._products, root, problem.C, problem.fit_intercept)
         # What a residual r of the step leaves is a gap of 1/2 ||r||^2.
-        goal = max(Descent.share * point.gap, Descent.margin * tol * abs(point.primal))
+        goal = max(self.share * point.gap, self.margin * tol * abs(point.primal))
         step, F_step, steps = hessian.solved(-point.g, self._preconditioner, goal, self._run)
         self._preconditioner.improve(steps)
         return self._shortened(problem, point, step, F_step)
@@ -249,7 +216,7 @@ class LandmarkDescent:
         slope = float((step * point.g).sum())
         norm, cross = float((point.theta**2).sum()), float((point.theta * step).sum())
         square, length = float((step**2).sum()), 1.0
-        for _ in range(Descent.halvings):
+        for _ in range(self.halvings):
             S = point.S + length * F_step
             b = problem.best_offset(S, point.b)
             value = problem.loss(S + b) + 0.5 * (norm + length * (2.0 * cross + length * square))
@@ -257,7 +224,7 @@ class LandmarkDescent:
                 # Rounding hides the objective, and the gradient tells.
                 stepped = self._at(problem, point.theta + step, S, b)
                 return stepped if stepped.gap < 0.5 * point.gap else None
-            if value < point.primal and value <= point.primal + Descent.armijo * length * slope:
+            if self._lowers(value, point.primal, length, slope):
                 return self._at(problem, point.theta + length * step, S, b)
             length *= 0.5
         return None
@@ -296,14 +263,6 @@ class LandmarkDescent:
             iterations=self._steps,
             advice=self._advice(measured.relative),
         )
-
-    def _advice(self, gap: float) -> str:
-        if gap <= self._tol and not self._run.ended_by:
-            return ""
-        otherwise = "rounding allows no further one; lower C, or raise tol if that is enough"
-        if self._steps >= self._most:
-            otherwise = f"raise max_iter (now {self._most}) or lower C"
-        return self._run.advice(f"{self._steps} Newton steps", otherwise)
 
 
 class Measured(NamedTuple):
