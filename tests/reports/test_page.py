@@ -49,7 +49,7 @@ class Tags(HTMLParser):
         self.open, self.addresses, self.texts = [], [], []
 
     def handle_starttag(self, tag, attributes):
-        if tag not in ("meta", "img", "br", "line", "circle", "polyline", "polygon"):
+        if tag not in ("meta", "link", "img", "br", "line", "circle", "polyline", "polygon"):
             self.open.append(tag)
         self.addresses += [v for k, v in attributes if k in ("src", "href", "data", "action")]
 
@@ -84,6 +84,8 @@ def classification():
 def test_a_page_asks_for_nothing_outside(regression, classification):
     for html in (regression, classification):
         assert all(a.startswith(("data:", "#")) for a in read(html).addresses)
+        # Nor for an icon, which a browser looks for where a page came from.
+        assert '<link rel="icon" href="data:,">' in html
         assert not re.search(r"https?://(?!www\.w3\.org)|@import|url\(", html)
 
 

@@ -191,6 +191,8 @@ def _page(facts: Facts, source: Source) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        # Without an icon of its own a browser asks for one where the page came from.
+        '<link rel="icon" href="data:,">'
         f"<title>{escape(title)}</title><style>{style}</style></head><body><main>"
         f'{"".join(parts)}<footer class="muted">{escape(foot)}</footer></main></body></html>'
     )
