@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.data.blocks import blocks_of
+from mercer.data.blocks import blocks_of, narrow_blocks
 from mercer.data.categories import is_missing
 from mercer.data.columns import column_values, is_table, n_rows, take_rows
+from mercer.data.stream import Stream
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.refusals import OF_FEW_ROWS, STREAMED
 from mercer.estimators.training import Training
@@ -309,6 +310,10 @@ class RidgePosterior(KernelMachine):
 
 def missing_cells(X: Any) -> NDArray[np.bool_] | None:
     """Return which cells of a table or an array are missing, (n, columns); None of other rows."""
+    if isinstance(X, Stream):
+        blocks = (missing_cells(some) for _, some in narrow_blocks(X))
+        found = [cells for cells in blocks if cells is not None]
+        return np.concatenate(found) if found else None
     if is_table(X):
         return np.column_stack([_missing(np.asarray(values)) for _, values in column_values(X)])
     if isinstance(X, np.ndarray) and X.ndim == 2:

@@ -38,7 +38,7 @@ def opened_for(
     Parameters
     ----------
     solver, memory
-        What the estimator was told, and what the limit leaves.
+        What the estimator was told, and what its limit leaves beside the process, None without one.
     X, y, sample_weight
         As in `mercer.data.stream.opened`.
     learns_from_blocks : bool

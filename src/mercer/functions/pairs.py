@@ -40,15 +40,15 @@ def by_other_class(
     codes : array of shape (n,)
         The class of every row by its number.
     indices, duals : sequences of arrays
-        The rows of every pair of classes, those of its first class first, and their coefficients.
+        The rows of every pair of classes, and their coefficients.
     n_classes : int
         The number of classes.
     """
     A = np.zeros((n_classes - 1, len(codes)))
-    members = np.bincount(codes, minlength=n_classes)
     for (i, j), index, dual in zip(pairs_of(n_classes), indices, duals, strict=True):
-        own, other = np.split(index, [members[i]])
-        A[slot(i, j), own], A[slot(j, i), other] = np.split(dual, [members[i]])
+        is_first = codes[index] == i
+        A[slot(i, j), index[is_first]] = dual[is_first]
+        A[slot(j, i), index[~is_first]] = dual[~is_first]
     return A
 
 

@@ -12,9 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mercer.data.blocks import CACHE, MEMORY, half_blocks, row_blocks
+from mercer.data.blocks import CACHE, MEMORY, half_blocks, narrow_blocks, row_blocks
 from mercer.data.columns import is_table, take_rows
 from mercer.data.deadline import seconds_left
+from mercer.data.stream import Stream
 from mercer.native.core import core, empty
 from mercer.native.strings import count_products, sparse_products
 from mercer.tiles import loop_twin
@@ -173,8 +174,13 @@ def residuals(
 
 
 def diagonal(program: Program, X: Any) -> Array:
-    """Return k(x_i, x_i) for every row, in the precision of `evaluate`, without a matrix."""
+    """Return k(x_i, x_i) for every row, in the precision of `evaluate`, without a matrix.
+
+    Those of a stream are read in one pass.
+    """
     rows = Rows.of(X)
+    if isinstance(rows.X, Stream):
+        return np.concatenate([diagonal(program, some) for _, some in narrow_blocks(rows.X)])
     values = rows.diagonal(program)
     if not _may_be_single(rows.X) or any(_is_compared(source) for source in program.inputs):
         return values

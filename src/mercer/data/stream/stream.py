@@ -45,7 +45,8 @@ class Stream:
     maps : tuple of callable
         What is made of the rows of every block, one after the other.
     index : array of shape (m,), optional
-        Which rows of the source count, in ascending order; all by default.
+        Which rows of the source count; all by default. `take` has them in any order, and `blocks`
+        reads ascending ones alone.
     """
 
     # Rows that stand for all where a kernel is chosen by what columns hold.
@@ -80,7 +81,7 @@ class Stream:
         return rows if is_same else take_rows(rows, places)
 
     def part(self, index: NDArray[np.intp]) -> Stream:
-        """Return some of the rows, in ascending order, as a stream."""
+        """Return some of the rows as a stream, which is read in blocks if they are ascending."""
         index = np.asarray(index, np.intp)
         return replace(self, index=index if self.index is None else self.index[index])
 
@@ -217,7 +218,7 @@ def columns_of(rows: Any) -> int | list[str]:
 
 
 def part_of(X: Any, index: NDArray[np.intp]) -> Any:
-    """Return some rows, those of a stream, which are in ascending order, as a stream."""
+    """Return some rows, those of a stream as a stream; see `Stream.part` for their order."""
     return X.part(index) if isinstance(X, Stream) else take_rows(X, index)
 
 

@@ -88,7 +88,10 @@ def class_tasks(codes: Positions, multiclass: str, fit_intercept: bool, costs: A
     if multiclass == "ovr":
         return [task(everything, c) for c in range(n_classes)]
     members = [np.flatnonzero(codes == c) for c in range(n_classes)]
-    return [task(np.concatenate([members[i], members[j]]), i) for i, j in pairs_of(n_classes)]
+    # In the order of all rows, in which those of a stream are read.
+    return [
+        task(np.sort(np.concatenate([members[i], members[j]])), i) for i, j in pairs_of(n_classes)
+    ]
 
 
 def coefficients_by_row(

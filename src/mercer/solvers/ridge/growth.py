@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mercer.data.categories import is_missing
 from mercer.data.columns import column_values, is_table, n_rows, take_rows
 from mercer.data.distinct import as_list
+from mercer.data.stream import Stream
 from mercer.errors import MemoryLimitError, SingularSystemError
 from mercer.gram import unheld_gram_of
 from mercer.kernels import Kernel
@@ -69,6 +70,8 @@ def growth(kernel: Kernel, X: Any, problem: RidgeProblem, memory: Any) -> Array:
     if n > ROWS:
         some = np.sort(np.random.default_rng(0).permutation(n)[:ROWS])
         X, problem = take_rows(X, some), problem.on(some)
+    elif isinstance(X, Stream):
+        X = X.collected()
     columns = slices_of(X, problem.y)
     if not columns:
         return found
