@@ -33,6 +33,16 @@ def test_what_was_kept_is_restored_to_the_bit(tmp_path):
     assert found["x"].tobytes() == np.array([0.1, np.nan, -0.0]).tobytes()
 
 
+def test_what_a_killed_fit_had_half_written_goes_with_the_file(tmp_path):
+    path, other = tmp_path / "fit[1].npz", tmp_path / "fit1.npz.7.part"
+    for name in ("fit[1].npz.123.part", other.name):
+        (tmp_path / name).write_bytes(b"half")
+    kept = Checkpoint(path, "key")
+    kept.keep("0", state(1.0))
+    kept.remove()
+    assert list(tmp_path.iterdir()) == [other]
+
+
 def test_problems_of_one_fit_keep_states_of_their_own(tmp_path):
     run = Run(checkpoint=Checkpoint(tmp_path / "fit.npz", "key"))
     other = Run(checkpoint=run.checkpoint, problem="1")

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.checks import checked_positive
@@ -22,6 +22,7 @@ from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.fitted import approximation_of, carried, function_of, gap_certificate
 from mercer.estimators.online.partial_fit import ClassStream
 from mercer.estimators.refusals import REPAIR, with_points
+from mercer.estimators.score import Classification
 from mercer.estimators.streams import LEARNING
 from mercer.estimators.training import Training, checked_for_plan
 from mercer.estimators.validation import checked_rows, used_rows
@@ -36,7 +37,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
-class KernelLogisticRegression(CallbackSupportMixin, ClassifierMixin, ClassStream, KernelMachine):
+class KernelLogisticRegression(CallbackSupportMixin, Classification, ClassStream, KernelMachine):
     """Probabilities of classes: f minimises C sum_i w_i loss_i + 1/2 ||f||^2.
 
     Two classes have one function f and the loss log(1 + exp(-y_i (f(x_i) + b))), y_i = -1 or 1;

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 
 from mercer.data.checks import checked_positive
 from mercer.data.columns import stack_rows, take_rows
@@ -22,6 +22,8 @@ from mercer.estimators.classes import (
     refuse_balanced,
 )
 from mercer.estimators.estimator import KernelMachine
+from mercer.estimators.score import Classification
+from mercer.estimators.streams import read
 from mercer.estimators.training import checked_for_plan
 from mercer.estimators.validation import (
     checked_block,
@@ -42,7 +44,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
-class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
+class KernelPerceptron(CallbackSupportMixin, Classification, KernelMachine):
     """The perceptron with a kernel: rows it is wrong about are added until there are none.
 
     It starts at f = 0 and visits the rows in order. Where y_i f(x_i) <= 0 it has made a mistake,
@@ -162,7 +164,9 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         sample_weight : float or array of shape (n,), optional
             w, the factors of eta; a row of weight zero is as good as absent.
         """
-        run, kernel = Run(self.time_limit), self._kernel_for(X)
+        run = Run(self.time_limit)
+        X, y, sample_weight = read(type(self).__name__, self._room, X, y, sample_weight)
+        kernel = self._kernel_for(X)
         data = Labelled.of(self, kernel, X, y, sample_weight)
         X, codes, classes, weights = data.rows.X, data.codes, data.classes, data.weights
         checked_positive("eta", self.eta)
@@ -212,6 +216,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         y : array of shape (n,), optional
             Their labels; without them two classes.
         """
+        X, y, _ = read(type(self).__name__, self._room, X, y)
         kernel = self._kernel_for(X)
         rows, _, classes = checked_for_plan(clone(self), kernel, X, y)
         problems = classes if classes > 2 else 1

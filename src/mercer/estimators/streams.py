@@ -59,6 +59,25 @@ def opened_for(
     return X, y, sample_weight
 
 
+def read(
+    who: str, memory: Any, X: Any, y: Any = None, sample_weight: Any = None
+) -> tuple[Any, Any, Any]:
+    """Return rows, targets and weights of a fit that needs them all in memory, as `opened` does.
+
+    Parameters
+    ----------
+    who : str
+        What needs them there.
+    memory : int, optional
+        What the limit leaves.
+    X, y, sample_weight
+        As in `mercer.data.stream.opened`.
+    """
+    X, y, sample_weight = opened(X, y, sample_weight)
+    instead = "use KernelRidge, KernelLogisticRegression or KernelRegressor, or "
+    return rows_in_memory(X, memory, who, instead), y, sample_weight
+
+
 def rows_in_memory(X: Any, memory: Any, who: str, instead: str = "") -> Any:
     """Return rows in memory, those of a stream only where they take little of it.
 

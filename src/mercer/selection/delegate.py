@@ -8,13 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.data.columns import is_matrix
 from mercer.estimators.estimator import Arguments, beside
 from mercer.estimators.fitted import warn_of_landmarks
+from mercer.estimators.score import Classification
+from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import checked_landmarks, checked_seed
 from mercer.kernels import Kernel
 from mercer.planning import Plan, Settings
@@ -62,6 +64,10 @@ class Chosen(Arguments):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(model, name)
 
+    def _opened(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any, Any]:
+        """Return rows, targets and weights of a fit, with large rows on a disk as a stream."""
+        return opened_for(self.solver, self._room, X, y, sample_weight)
+
     def plan(self, X: Any, y: Any = None) -> Plan:
         """Return what `fit` would do with the rows `X`: its last solver, memory, time, and why.
 
@@ -75,6 +81,7 @@ class Chosen(Arguments):
         y : array, optional
             Their targets or labels; without them there is one target, or there are two classes.
         """
+        X, y, _ = self._opened(X, y)
         return clone(self)._planned(candidates(self.kernels, X, beside(self)), X, y)
 
     @abstractmethod
@@ -142,7 +149,7 @@ class Chosen(Arguments):
         return tags
 
 
-class ChosenClassifier(ClassifierMixin, Chosen):
+class ChosenClassifier(Classification, Chosen):
     """A classifier that chooses another one and predicts by it."""
 
     def predict(self, X: Any) -> NDArray[Any]:

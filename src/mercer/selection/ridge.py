@@ -146,22 +146,23 @@ class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
     scoring: Any = None
     alpha_per_target: bool = False
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose kernel and ridge on the rows `X` with targets `y`, and fit them to all rows.
 
         Parameters
         ----------
         X : rows
             An array, CSR matrix or table, a list of texts or other sequences; for precomputed
-            kernels the Gram matrix.
-        y : array of shape (n,) or (n, targets)
-            The targets.
-        sample_weight : float or array of shape (n,), optional
+            kernels the Gram matrix. Rows on a disk are taken by landmarks, as of `KernelRidge`.
+        y : array of shape (n,) or (n, targets), or str
+            The targets, or the name of their column.
+        sample_weight : float, array of shape (n,) or str, optional
             w; rows of zero weight are neither trained on nor tested.
         groups : array of shape (n,), optional
             Groups of rows for a splitter that keeps them together.
         """
         run = Run(self.time_limit)
+        X, y, sample_weight = self._opened(X, y, sample_weight)
         kernels = candidates(self.kernels, X, beside(self))
         rows, targets = checked_training(self, reader_of(kernels), X, y)
         weights = checked_weights(sample_weight, len(targets))

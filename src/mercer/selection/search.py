@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mercer.data.blocks import MEMORY
 from mercer.data.deadline import TimeIsUpError
 from mercer.data.memory import memory_limit, steady_limit
+from mercer.data.stream import Stream
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.estimators.validation import training_subset
@@ -159,18 +160,17 @@ class Search:
             )
             least = landmarks.least(settings, kernels[0])
             settings = landmarks.chosen(settings, kernels[0], exact)
-        is_by_landmarks = settings.names(NystromRidge)
-        return replace(self, by_landmarks=settings if is_by_landmarks else None, least=least)
+        found = settings.for_rows(self.X) if isinstance(self.X, Stream) else settings
+        return replace(self, by_landmarks=found if found.names(NystromRidge) else None, least=least)
 
     def _exact_work(self, kernel: Kernel, alphas: Array) -> Work:
-        """Return what the held-out errors of a kernel take without landmarks; infinite if no room.
-
-        Entries are few beside the work on them.
-        """
+        """Return what held-out errors of a kernel take without landmarks; infinite if no room."""
         source = self._without_entries(kernel, alphas)
         if source is not None:
             return Work(double=source.work)
-        has_room = entry_bytes(len(self), self.splits) <= self.limit
+        is_held = not isinstance(self.X, Stream)
+        has_room = is_held and entry_bytes(len(self), self.splits) <= self.limit
+        # Entries are few beside the work on them.
         steps = min(entries_held_out(len(self), self.splits, len(alphas)))
         return Work(double=steps if has_room else np.inf)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.memory import memory_limit
+from mercer.data.stream import Stream
 from mercer.estimators.refusals import refuse_by_landmarks, refuse_indefinite_kernel
 from mercer.gram import ChainGram, DenseGram, FeatureGram, Gram, LandmarkGram, unheld_gram_of
 from mercer.kernels import Kernel
@@ -227,10 +228,9 @@ def structured_source(
     memory : int, optional
         The limit in bytes, if one was given.
     """
-    if kernel.is_precomputed:
+    n, rows = len(y), Rows.of(X)
+    if kernel.is_precomputed or isinstance(rows.X, Stream):
         return None
-    n = len(y)
-    rows = Rows.of(X)
     if kernel.feature_map is not None:
         limit = memory_limit(memory)
         p = few_features(kernel, rows.X, n, limit)

@@ -6,6 +6,7 @@ import json
 import os
 import warnings
 import zipfile
+from glob import escape
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
@@ -22,6 +23,8 @@ State = dict[str, NDArray[Any]]
 VERSION = 1
 # What readers of archives and arrays raise where bytes are not what they should be.
 UNREADABLE = (ValueError, TypeError, RuntimeError)
+# How names of files end that are not yet in place.
+PART = ".part"
 # The entry of the file that says what it belongs to.
 HEADER = "header"
 
@@ -98,7 +101,9 @@ class Checkpoint:
         raise _of_another_fit(self.path)
 
     def remove(self) -> None:
-        """Delete the file: the fit is done."""
+        """Delete the file, and what fits that were killed had half written: the fit is done."""
+        for part in self.path.parent.glob(f"{escape(self.path.name)}.*{PART}"):
+            part.unlink(missing_ok=True)
         self.path.unlink(missing_ok=True)
 
 
@@ -118,7 +123,7 @@ def _write(path: Path, key: str, states: dict[str, State]) -> None:
     arrays: dict[str, Any] = {HEADER: np.frombuffer(header.encode(), np.uint8)}
     for problem, state in states.items():
         arrays |= {f"{problem}/{name}": array for name, array in state.items()}
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    beside = path.with_name(f"{path.name}.{os.getpid()}{PART}")
     try:
         with open(beside, "wb") as file:
             np.savez(file, **arrays)

@@ -148,6 +148,13 @@ def test_it_refuses(settings, message, rng):
         model.fit(X @ X.T if settings.get("kernel") == "precomputed" else X, X[:, 0])
 
 
+@pytest.mark.parametrize("solver", ["auto", "cholesky"])
+def test_a_name_that_chooses_no_landmarks_is_refused_whether_there_are_any_or_not(solver, rng):
+    X, y = wave(rng)
+    with pytest.raises(ValueError, match="landmarks must be one of 'rpcholesky'"):
+        KernelRidge(solver=solver, landmarks="best").fit(X, y)
+
+
 def test_more_memory_than_allowed_is_refused_with_what_it_needs(rng):
     X, y = wave(rng)
     with pytest.raises(MemoryLimitError, match="'nystrom' needs"):

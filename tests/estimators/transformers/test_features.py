@@ -195,3 +195,20 @@ def test_names_of_scikit_learn_mean_what_they_mean_there(points):
     X = points(20)
     model = RandomFourier("rbf", gamma=0.3).fit(X)
     assert model.kernel_ == Gaussian.from_gamma(0.3)
+
+
+def test_texts_have_no_frequencies(texts=("abc", "abd", "xyz")):
+    with pytest.raises(ValueError, match=r"spectrum\(k=2.* has no spectral density"):
+        RandomFourier(Spectrum(k=2)).fit(list(texts))
+
+
+def test_a_factor_beyond_the_memory_is_refused_with_what_to_do(points):
+    with pytest.raises(MemoryLimitError, match=r"factor of 50 landmarks .* or use fewer landmarks"):
+        Nystroem(Gaussian(1.0), 50, memory=5000).fit(points(60))
+
+
+def test_what_is_wrong_with_landmarks_is_said_of_them(points):
+    wrong = points(4).copy()
+    wrong[1] = np.nan
+    with pytest.raises(ValueError, match=r"landmarks are rows like those of X: .*NaN at row 1"):
+        Nystroem(Gaussian(1.0), landmarks=wrong).fit(points(9))

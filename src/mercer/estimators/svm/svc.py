@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 
 from mercer.data.checks import checked_positive
 from mercer.data.columns import n_rows
@@ -16,6 +15,7 @@ from mercer.data.stream import Stream
 from mercer.estimators.classes import Labelled, decided
 from mercer.estimators.estimator import like
 from mercer.estimators.fitted import gap_certificate
+from mercer.estimators.score import Classification
 from mercer.estimators.svm.hard_margin import Solved
 from mercer.estimators.svm.one_vs_one import clear_winners, hardest, tally, votes_of
 from mercer.estimators.svm.partial_fit import learn_classes
@@ -40,7 +40,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
-class KernelSVC(CrossFittedProbabilities, ClassifierMixin, SupportVectorMachine):
+class KernelSVC(CrossFittedProbabilities, Classification, SupportVectorMachine):
     """Soft margin: f, b minimise C sum_i w_i max(0, 1 - y_i (f(x_i) + b)) + 1/2 ||f||^2.
 
     The minimum is f(x) = sum_i a_i k(x_i, x), and a_i is zero but for the support vectors, which

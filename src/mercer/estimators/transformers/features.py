@@ -11,11 +11,17 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 
 from mercer.data.columns import column_values, is_table, n_rows
-from mercer.data.memory import memory_limit
+from mercer.data.memory import lacking, memory_limit
 from mercer.data.stream import some_rows, stream_of
+from mercer.errors import MemoryLimitError
 from mercer.estimators.estimator import KernelEstimator
 from mercer.estimators.refusals import refuse_indefinite_kernel
-from mercer.estimators.validation import checked_rows, checked_seed, checked_unlabelled, owned
+from mercer.estimators.validation import (
+    checked_landmarks,
+    checked_rows,
+    checked_seed,
+    checked_unlabelled,
+)
 from mercer.features import FeatureMap, LandmarkMap, fourier_map, landmark_map
 from mercer.gram import LandmarkGram, unheld_gram_of
 from mercer.gram.gram import check_fits
@@ -142,7 +148,12 @@ class Nystroem(MappedFeatures):
         run.enter(f"Nystroem: choosing landmarks among {n_rows(X)} rows")
         rows = self._chosen(X)
         run.enter(f"factor of {n_rows(rows)} landmarks")
-        check_fits((n_rows(rows), n_rows(rows)), np.float64, memory_limit(self._room))
+        needed, limit = 8 * n_rows(rows) ** 2, memory_limit(self._room)
+        if needed > limit:
+            raise MemoryLimitError(
+                f"the factor of {n_rows(rows)} landmarks needs {lacking(needed, limit)}; raise "
+                "memory=, or use fewer landmarks"
+            )
         self.map_, _ = landmark_map(self.kernel_, rows)
         m, kept = n_rows(rows), self.n_components_
         said = f"{m} landmarks" if kept == m else f"{kept} of {m} landmarks, as others add nothing,"
@@ -154,7 +165,7 @@ class Nystroem(MappedFeatures):
     def _chosen(self, X: Any) -> Any:
         """Return the landmarks that are given, or chosen among checked rows."""
         if not isinstance(self.landmarks, str):
-            return owned(checked_rows(self, self.landmarks))
+            return checked_landmarks(self, self.kernel_, self.landmarks)
         m = _whole(self.n_components)
         seed = checked_seed(self.random_state) or 0
         count = min(m, n_rows(X))
@@ -247,7 +258,9 @@ class RandomFourier(MappedFeatures):
         self.kernel_ = kernel.resolved(rows)
         seed, count = checked_seed(self.random_state) or 0, _whole(self.n_components)
         Run().enter(f"RandomFourier: drawing frequencies of {count} features")
-        check_fits((count, self.n_features_in_), np.float64, memory_limit(self._room))
+        # Texts have no columns, and no frequencies either.
+        columns = getattr(self, "n_features_in_", 1)
+        check_fits((count, columns), np.float64, memory_limit(self._room))
         self.map_ = fourier_map(self.kernel_, some_rows(rows.X), count, seed)
         return self
 

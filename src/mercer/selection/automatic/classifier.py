@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 
 from mercer.data.columns import n_rows
 from mercer.data.stream import some_rows
@@ -21,6 +21,7 @@ from mercer.estimators.classes import (
     one_against_rest,
     present_classes,
 )
+from mercer.estimators.score import Classification
 from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import checked_seed, checked_weights, training_subset
 from mercer.kernels import Kernel
@@ -50,7 +51,7 @@ from mercer.solvers import Run
 Array = NDArray[np.float64]
 
 
-class KernelClassifier(ClassifierMixin, AutomaticMachine):
+class KernelClassifier(Classification, AutomaticMachine):
     """Classification of a table without a choice to make, with calibrated probabilities.
 
     Kernels are found as `KernelRegressor` finds them, for classes as 1 and -1, with one likelihood

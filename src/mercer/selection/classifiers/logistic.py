@@ -16,6 +16,7 @@ from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression
 from mercer.estimators.classes import Labelled
 from mercer.estimators.estimator import beside, like
+from mercer.estimators.streams import read
 from mercer.estimators.validation import training_subset
 from mercer.kernels import Kernel
 from mercer.planning import Plan
@@ -126,15 +127,17 @@ class KernelLogisticRegressionCV(ChosenClassifier):
         Parameters
         ----------
         X : rows
-            An array, CSR matrix or table; for precomputed kernels the Gram matrix.
-        y : array of shape (n,)
-            The classes.
-        sample_weight : float or array of shape (n,), optional
+            An array, CSR matrix or table; for precomputed kernels the Gram matrix. A file that
+            takes little of the memory is read.
+        y : array of shape (n,) or str
+            The classes, or the name of their column.
+        sample_weight : float, array of shape (n,) or str, optional
             w; rows of zero weight are neither trained on nor tested.
         groups : array of shape (n,), optional
             Groups of rows for a splitter that keeps them together.
         """
         run = Run(self.time_limit)
+        X, y, sample_weight = self._opened(X, y, sample_weight)
         kernels = candidates(self.kernels, X, beside(self))
         kernels, search = self._search(kernels, X, y, sample_weight, groups)
         settings = self._settings(search.reader)
@@ -154,6 +157,10 @@ class KernelLogisticRegressionCV(ChosenClassifier):
         self._warn_of_landmarks(len(search))
         self.classes_ = model.classes_
         return self
+
+    def _opened(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any, Any]:
+        # Rows are sorted by what they hold, and equal ones are put together.
+        return read(type(self).__name__, self._room, X, y, sample_weight)
 
     def _planned(self, kernels: list[Kernel], X: Any, y: Any) -> Plan:
         classes = np.arange(n_rows(X)) % 2 if y is None else y

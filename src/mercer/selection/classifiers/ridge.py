@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators import KernelRidge, KernelRidgeMean
 from mercer.estimators.classes import Labelled, decided
 from mercer.estimators.estimator import KernelMachine, beside, like
+from mercer.estimators.score import Classification
 from mercer.estimators.validation import checked_rows
 from mercer.kernels import Kernel
 from mercer.planning import Plan
@@ -39,7 +40,7 @@ CHOSEN = (
 
 
 @dataclass(eq=False, repr=False)
-class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
+class KernelRidgeClassifier(Classification, KernelMachine):
     """Least squares on targets of 1 for a class and -1 for the rest, with a kernel.
 
     For every class f minimises sum_i w_i (y_i - f(x_i) - b)^2 + alpha ||f||^2, and the class of the
@@ -112,9 +113,10 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
         Parameters
         ----------
         X : rows
-            An array, CSR matrix, table or list; for a precomputed kernel the Gram matrix.
-        y : array of shape (n,)
-            The labels.
+            An array, CSR matrix, table or list; for a precomputed kernel the Gram matrix. Rows on
+            a disk are as of `KernelRidge`.
+        y : array of shape (n,) or str
+            The labels, or the name of their column.
         sample_weight : float or array of shape (n,), optional
             w; a whole weight counts as that many equal rows, zero as none.
         """
@@ -123,6 +125,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
     def fit_within(self, run: Run, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit as `fit` does, in the time that is left of a run, such as that of a search."""
         self._refuse_several()
+        X, y, sample_weight = self._opened(X, y, sample_weight)
         kernel = self._kernel_for(X)
         data = Labelled.of(self, kernel, X, y, sample_weight, self.class_weight)
         targets, weights = data.targets, data.weights
@@ -149,6 +152,7 @@ class KernelRidgeClassifier(ClassifierMixin, KernelMachine):
             Their labels; without them two classes.
         """
         self._refuse_several()
+        X, y, _ = self._opened(X, y)
         kernel = self._kernel_for(X)
         if y is None:
             return self._regression(kernel).plan(X)
@@ -265,15 +269,17 @@ class KernelRidgeClassifierCV(ChosenClassifier):
         Parameters
         ----------
         X : rows
-            An array, CSR matrix, table or list; for precomputed kernels the Gram matrix.
-        y : array of shape (n,)
-            The labels.
+            An array, CSR matrix, table or list; for precomputed kernels the Gram matrix. Rows on
+            a disk are as of `KernelRidge`.
+        y : array of shape (n,) or str
+            The labels, or the name of their column.
         sample_weight : float or array of shape (n,), optional
             w; a whole weight counts as that many equal rows, one of which is left out, zero as
             none. With weights that are not all whole numbers a row is left out with all its
             weight.
         """
         run = Run(self.time_limit)
+        X, y, sample_weight = self._opened(X, y, sample_weight)
         kernels = candidates(self.kernels, X, beside(self))
         data = Labelled.of(self, reader_of(kernels), X, y, sample_weight, self.class_weight)
         choice = self._regressions()
