@@ -220,3 +220,35 @@ def test_a_plan_of_a_machine_without_a_positive_C_is_refused(rng):
         ValueError, match="C must be a positive number, or inf to allow no loss, got -1"
     ):
         KernelSVC(Gaussian(1.0), C=-1.0).plan(rng.normal(size=(30, 2)))
+
+
+@pytest.mark.parametrize("weight", [None, "balanced", {0: 1.0, 1: 1e-3}, {0: 1.0, 1: 1e3}])
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e3, np.inf])
+def test_the_plan_of_a_classifier_is_what_its_fit_does(weight, C, rng):
+    # A rare class, and rows that a hyperplane separates.
+    X = rng.normal(size=(1500, 8))
+    y = (X[:, 0] > 2.0).astype(int)
+    X[:, 0] += y
+    machine = KernelSVC("linear", C, class_weight=weight)
+    assert machine.plan(X, y).solver == machine.fit(X, y).solver_.name
+
+
+def test_the_choice_of_a_plan_depends_on_the_weights_of_classes(rng):
+    X, y = rng.normal(size=(3000, 20)), np.arange(3000) % 100 == 0
+    solvers = [KernelSVC("linear", class_weight=w).plan(X, y).solver for w in (None, "balanced")]
+    assert solvers == ["smo", "primal"]
+
+
+def test_a_plan_counts_no_class_without_weight(rng):
+    X, y = rng.normal(size=(600, 3)), np.arange(600) % 3
+    weighted = KernelSVC(Gaussian(1.0), class_weight={0: 1.0, 1: 1.0, 2: 0.0}).plan(X, y)
+    assert weighted == KernelSVC(Gaussian(1.0)).plan(X[y < 2], y[y < 2])
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, np.inf])
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_the_plan_of_a_tube_is_what_its_fit_does(C, unit, rng):
+    X = rng.normal(size=(1500, 8))
+    y = unit * (X.sum(axis=1) + 0.01 * rng.normal(size=1500))
+    machine = KernelSVR("linear", C, epsilon=0.5 * unit)
+    assert machine.plan(X, y).solver == machine.fit(X, y).solver_.name

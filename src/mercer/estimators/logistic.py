@@ -150,9 +150,10 @@ class KernelLogisticRegression(CallbackSupportMixin, Classification, ClassStream
 
     def _planned(self, kernel: Kernel, X: Any, y: Any) -> Plan:
         C = checked_positive("C", self.C)
-        rows, codes, classes = checked_for_plan(self, kernel, X, y)
-        problem = LogisticProblem(codes, classes, C, np.ones(len(codes)), self.fit_intercept)
-        return logistic_plan(self._settings(), self._resolved(kernel, rows), rows.X, problem)
+        data = checked_for_plan(self, kernel, X, y, self.class_weight)
+        given = (data.codes, len(data.classes), C, data.weights, self.fit_intercept)
+        kernel = self._resolved(kernel, data.rows)
+        return logistic_plan(self._settings(), kernel, data.rows.X, LogisticProblem(*given))
 
     def path(self, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None) -> list[Self]:
         """Return a fitted model for every C, in the order given.

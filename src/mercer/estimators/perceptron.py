@@ -218,9 +218,10 @@ class KernelPerceptron(CallbackSupportMixin, Classification, KernelMachine):
         """
         X, y, _ = read(type(self).__name__, self._room, X, y)
         kernel = self._kernel_for(X)
-        rows, _, classes = checked_for_plan(clone(self), kernel, X, y)
+        data = checked_for_plan(clone(self), kernel, X, y)
+        classes = len(data.classes)
         problems = classes if classes > 2 else 1
-        given = (self._settings(), kernel.resolved(rows), rows.X, problems)
+        given = (self._settings(), kernel.resolved(data.rows), data.rows.X, problems)
         return perceptron_plan(*given, self.max_epochs, self.budget)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

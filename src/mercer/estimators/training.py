@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 
 from mercer.data.columns import take_rows
 from mercer.data.stream import Stream
-from mercer.estimators.classes import checked_classification
-from mercer.estimators.validation import checked_unlabelled
+from mercer.estimators.classes import Labelled
+from mercer.estimators.validation import checked_unlabelled, used_rows
 from mercer.gram import Gram, Repair
 from mercer.kernels import Kernel
 from mercer.planning import Settings
@@ -83,11 +83,16 @@ def checkpoint_of(
 
 
 def checked_for_plan(
-    estimator: BaseEstimator, kernel: Kernel, X: Any, y: Any
-) -> tuple[Rows, NDArray[np.intp], int]:
-    """Return training rows, a class for each and how many there are; two alike without labels."""
+    estimator: BaseEstimator, kernel: Kernel, X: Any, y: Any, class_weight: Any = None
+) -> Labelled:
+    """Return the training rows that count, with classes; without labels two of the same size."""
     if y is None:
         rows = checked_unlabelled(estimator, kernel, X)
-        return rows, np.arange(rows.n) % 2, 2
-    rows, codes, classes = checked_classification(estimator, kernel, X, y)
-    return rows, codes, len(classes)
+        ones = np.ones(rows.n)
+        return Labelled(rows, np.arange(2), np.arange(rows.n) % 2, ones, ones)
+    data = Labelled.of(estimator, kernel, X, y, None, class_weight)
+    used = data.used
+    if used.all():
+        return data
+    rows = Rows.checked(used_rows(kernel, data.rows.X, used))
+    return Labelled(rows, data.classes, data.codes[used], data.weights[used], data.copies[used])

@@ -83,6 +83,12 @@ class Solved:
         return all(float(s.residual.max()) <= max(s.tolerance, LEAST_GAP) for s in self.solutions)
 
 
+def costs_tried(unit: float) -> list[float]:
+    """Return the costs at which a hard margin is looked for, with `unit` as of `hard_margin`."""
+    # Beyond the last one float64 proves no gap.
+    return [cost / unit for cost in (1e3, 1e6, 1e9)]
+
+
 def hard_margin(solve: Callable[[float, Start | None], Solved], unit: float, run: Run) -> Solved:
     """Return the problems at a cost at which no row is within the margin or outside of the tube.
 
@@ -103,10 +109,8 @@ def hard_margin(solve: Callable[[float, Start | None], Solved], unit: float, run
     ----------
     O. L. Mangasarian (1985), Sufficiency of exact penalty minimization.
     """
-    # Beyond the last one float64 proves no gap.
-    costs = [cost / unit for cost in (1e3, 1e6, 1e9)]
     start = None
-    for C in costs:
+    for C in costs_tried(unit):
         # A checkpoint of the fit tells the problems of its costs apart.
         run.problem = f"{C:.3g}"
         found = solve(C, start)

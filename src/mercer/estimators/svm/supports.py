@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mercer.estimators.callbacks import CallbackSupportMixin
 from mercer.estimators.estimator import KernelMachine
 from mercer.estimators.fitted import approximation_of, carried, landmark_function
-from mercer.estimators.svm.hard_margin import Solved, Start, Task, hard_margin
+from mercer.estimators.svm.hard_margin import Solved, Start, Task, costs_tried, hard_margin
 from mercer.estimators.training import checkpoint_of
 from mercer.estimators.validation import training_subset
 from mercer.features import LandmarkMap
@@ -249,8 +249,7 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
             return Solved(C, used, rows, started, gram, solutions)
 
         if np.inf == C:
-            mean_diagonal = float(np.mean(kernel.diagonal(rows))) or 1.0
-            return hard_margin(solved, mean_diagonal / size, run)
+            return hard_margin(solved, _unit(kernel, rows, size), run)
         return solved(C, getattr(self, "_last_", None) if self.warm_start else None)
 
     def _solutions(
@@ -293,15 +292,23 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
     def _checked_settings(self) -> Any:
         """Return C and what else of the objective is a number, or refuse it."""
 
-    def _plan_of(self, kernel: Kernel, rows: Rows, tasks: Sequence[Task]) -> Plan:
-        """Return the plan for problems of checked rows."""
-        problems = [task.problem for task in tasks]
-        return margin_plan(self._settings(), self._resolved(kernel, rows), rows, problems)
+    def _plan_of(
+        self,
+        kernel: Kernel,
+        rows: Rows,
+        weights: Array,
+        tasks: Callable[[Array], list[Task]],
+        size: float = 1.0,
+    ) -> Plan:
+        """Return the plan for problems of checked rows, the parameters as of `_solved_at`.
 
-    @property
-    def _finite_cost(self) -> float:
-        """C, or what a hard margin begins with."""
-        return 1.0 if np.inf == self.C else float(self.C)
+        That of a hard margin is the plan of the first cost it is tried at.
+        """
+        kernel, costs = self._resolved(kernel, rows), self.C * weights
+        if np.inf == self.C:
+            costs = np.full(rows.n, costs_tried(_unit(kernel, rows, size))[0])
+        problems = [task.problem for task in tasks(costs)]
+        return margin_plan(self._settings(), kernel, rows, problems)
 
     def _function(self, dual: DualFunction, gram: Gram, solutions: Sequence[Solution]) -> Function:
         """Return f + b by the weights of features that solvers found, or that pay."""
@@ -333,6 +340,11 @@ class SupportVectorMachine(CallbackSupportMixin, KernelMachine):
         self._is_interrupted_ = any(s.is_interrupted for s in found.solutions)
         if self.warm_start:
             self._last_ = found.start
+
+
+def _unit(kernel: Kernel, rows: Rows, size: float) -> float:
+    """Return one over the size of a coefficient: k(x, x) over the size of the targets."""
+    return (float(np.mean(kernel.diagonal(rows))) or 1.0) / size
 
 
 def support_rows(kernel: Kernel, X: Any, index: Positions) -> tuple[Any, Positions | None]:

@@ -181,11 +181,9 @@ class KernelSVC(CrossFittedProbabilities, Classification, SupportVectorMachine):
 
     def _planned(self, kernel: Kernel, X: Any, y: Any) -> Plan:
         self._checked_settings()
-        rows, codes, _ = checked_for_plan(self, kernel, X, y)
-        costs = np.full(len(codes), self._finite_cost)
-        return self._plan_of(
-            kernel, rows, class_tasks(codes, self.multiclass, self.fit_intercept, costs)
-        )
+        data = checked_for_plan(self, kernel, X, y, self.class_weight)
+        tasks = partial(class_tasks, data.codes, self.multiclass, self.fit_intercept)
+        return self._plan_of(kernel, data.rows, data.weights, tasks)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, each seen once: the stochastic solver on a stream.

@@ -91,7 +91,7 @@ class KernelSVR(Regression, SupportVectorMachine):
         y = column_or_1d(y, warn=True)
         weights = checked_weights(sample_weight, len(y))
         used = np.flatnonzero(weights)
-        size = float(np.ptp(y[used])) or 1.0
+        size = _size(y[used])
 
         def tasks(costs: Array) -> list[Task]:
             problem = MarginProblem.regression(y[used], costs, epsilon, self.fit_intercept)
@@ -108,9 +108,12 @@ class KernelSVR(Regression, SupportVectorMachine):
         epsilon = self._checked_settings()[1]
         targets = np.zeros(n_rows(X)) if y is None else y
         rows, y = checked_training(self, kernel, X, targets)
-        costs = np.full(rows.n, self._finite_cost)
-        problem = MarginProblem.regression(y, costs, epsilon, self.fit_intercept)
-        return self._plan_of(kernel, rows, [Task(np.arange(rows.n), problem)])
+
+        def tasks(costs: Array) -> list[Task]:
+            problem = MarginProblem.regression(y, costs, epsilon, self.fit_intercept)
+            return [Task(np.arange(rows.n), problem)]
+
+        return self._plan_of(kernel, rows, np.ones(rows.n), tasks, _size(y))
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from more rows, each seen once: the stochastic solver on a stream.
@@ -153,3 +156,8 @@ class KernelSVR(Regression, SupportVectorMachine):
 
     def _checked_settings(self) -> tuple[float, float]:
         return checked_cost(self.C), checked_not_negative("epsilon", self.epsilon)
+
+
+def _size(y: Array) -> float:
+    """Return the size of targets: how far apart they are, or 1 if they are not."""
+    return float(np.ptp(y)) or 1.0
