@@ -1,5 +1,7 @@
 """Limits of memory: what is left of one for a whole process."""
 
+import re
+
 import pytest
 
 from mercer.data import memory
@@ -7,6 +9,7 @@ from mercer.data.memory import (
     FOR_WORK,
     OWN,
     Room,
+    beside,
     lacking,
     least_limit,
     memory_limit,
@@ -77,6 +80,24 @@ def test_the_limit_that_is_said_to_be_needed_leaves_as_much_room(needed):
     said = lacking(needed, room_of(1000)).split(" but ")[0].replace(" ", "")
     # What is said has three digits.
     assert room_of(1.005 * memory_limit(said)) >= needed
+
+
+@pytest.mark.parametrize("limit", [2_000, "250MB", "600MB", "1GB"])
+@pytest.mark.parametrize("held", [1_000, 192_000_000, 700_000_000])
+@pytest.mark.parametrize("more", [20_000_000, 60_000_000, 500_000_000])
+def test_the_limit_that_is_said_leaves_as_much_room_beside_other_work(limit, held, more):
+    room = beside(room_of(limit), held)
+    needed = room + more
+    said, given = (
+        memory_limit(part.replace(" ", ""))
+        for part in re.findall(r"[0-9.]+ [KMG]B", lacking(needed, room))
+    )
+    assert beside(room_of(1.01 * said), held) >= needed
+    assert said > given == memory_limit(limit)
+
+
+def test_what_is_left_of_a_limit_in_bytes_is_short_by_what_other_work_holds():
+    assert lacking(900_000_000, beside(1_000_000_000, 200_000_000)).startswith("1.10 GB but")
 
 
 def test_a_lack_is_said_of_the_limit_as_it_was_given():

@@ -23,9 +23,11 @@ FOR_WORK = 290 * 10**6
 class Room(int):
     """The bytes that a limit for a whole process leaves to the work in it; see `room_of`."""
 
-    # The limit as it was given, and the bytes that the process itself holds of it.
+    # The limit as it was given, the bytes that the process itself holds of it where it is for more
+    # than the work, and those that other work holds, whatever it is for.
     asked: Any = None
     own: int = OWN
+    held: int = 0
 
 
 def room_of(memory: Any, held: int = 0) -> Any:
@@ -63,9 +65,9 @@ def room_of(memory: Any, held: int = 0) -> Any:
 def beside(limit: int, held: int) -> Room:
     """Return what a limit leaves to the work beside bytes that other work holds, if anything."""
     room = Room(max(limit - held, 0))
-    room.asked, room.own = limit, held
+    room.asked, room.own, room.held = limit, 0, held
     if isinstance(limit, Room):
-        room.asked, room.own = limit.asked, limit.own + held
+        room.asked, room.own, room.held = limit.asked, limit.own, limit.held + held
     return room
 
 
@@ -80,7 +82,10 @@ def least_limit(needed: float, limit: int) -> float:
 
     It is one for all that the limit was given for, of which the process may take a part.
     """
-    return needed + (limit.own if isinstance(limit, Room) and needed > FOR_WORK else 0)
+    if not isinstance(limit, Room):
+        return needed
+    work = needed + limit.held
+    return work + (limit.own if work > FOR_WORK else 0)
 
 
 def available_bytes() -> int:

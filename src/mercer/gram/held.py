@@ -123,8 +123,7 @@ class HeldLandmarkGram(StoredLandmarkGram):
         return np.concatenate(in_threads(squares, list(blocks)))
 
     def features(self) -> Array:
-        is_all = len(self.where) == len(self.matrix)
-        return np.asarray(self.matrix if is_all else self.matrix[self.where], np.float64)
+        return np.asarray(_rows_of(self.matrix, self.where), np.float64)
 
     def feature_blocks(
         self, dtype: Any = np.float64, entries: int | None = None, first: int = 0

@@ -164,12 +164,16 @@ def _blocks(case: Case) -> None:
 
 
 def _parts(case: Case) -> None:
-    index = np.arange(len(case.K))[::-1]
-    index = index[: len(index) // 2 + 1]
+    every = np.arange(len(case.K))[::-1]
+    index = every[: len(every) // 2 + 1]
     part = case.gram.part(index)
     _agrees(case, "a part", part, case.K[np.ix_(index, index)])
     again = part.part([1, 0])
     _agrees(case, "a part of a part", again, case.K[np.ix_(index[[1, 0]], index[[1, 0]])])
+    whole = case.gram.part(every)
+    _agrees(case, "a part of all rows in another order", whole, case.K[np.ix_(every, every)])
+    for some, rows in ((part, index), (whole, every)):
+        _features(Case(some, case.K[np.ix_(rows, rows)]))
     case.claim("a part of a proved matrix is proved", part.is_proved or not case.gram.is_proved)
 
 
