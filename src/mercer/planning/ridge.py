@@ -188,9 +188,11 @@ class _RidgeCosts:
 
     def decided(self, settings: Settings) -> Settings:
         """Return the settings, with landmarks where the plan may choose them and exact is slow."""
+        if self.is_exact and settings.is_open:
+            return settings
         if settings.names(NystromRidge):
             return self.by_landmarks(settings).limited(settings)
-        if self.is_exact or not settings.is_open:
+        if not settings.is_open:
             return settings
         # Not by what is free: the same call is exact or by landmarks every time.
         limit, steady = steady_limit(settings.memory), self
