@@ -16,6 +16,7 @@ from mercer import (
     Spectrum,
     Subsequence,
 )
+from mercer.planning.costs import COSTS
 from mercer.planning.entries import entry_work
 from mercer.planning.rates import Work
 
@@ -57,6 +58,24 @@ def test_longer_texts_cost_more(kernel):
 
 def test_sparse_features_cost_what_few_of_their_entries_have_in_common():
     assert cost(Spectrum(3), ["abcdefgh", "hgfedcba"]) <= cost(Spectrum(3), ["abcdefgh"] * 2)
+
+
+def texts_of(letters, count, length):
+    rng = np.random.default_rng(0)
+    return ["".join(rng.choice(list(letters), length)) for _ in range(count)]
+
+
+def test_k_grams_that_no_row_of_the_sample_has_are_counted():
+    # Of 4096 possible ones the sample of 64 rows has about 2800.
+    columns = entry_work(Spectrum(6), texts_of("ACGT", 1000, 80)).column - COSTS.entry_term
+    assert columns / COSTS.entry_count == pytest.approx(4096, rel=0.05)
+
+
+def test_texts_with_k_grams_of_their_own_cost_what_they_have_in_common():
+    # Counts of 64 such rows are dense, those of all rows are sparse.
+    texts = texts_of("abcdefghijklmnopqrstuvwxyz ", 1000, 60)
+    least = COSTS.entry_term + COSTS.entry_block
+    assert least <= entry_work(Spectrum(4), texts).column < 1.2 * least
 
 
 def test_entries_of_a_finished_matrix_are_read():

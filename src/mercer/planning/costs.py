@@ -85,10 +85,12 @@ class Costs:
     knot: float = 500.0
     chain_start: float = 3e6
     # Columns that stand for what a term of an entry takes besides, for what one takes that a block
-    # is filled with before, and for two entries of sparse rows that meet.
+    # is filled with before, for two entries of sparse rows that meet, and for a column of counts,
+    # of which a register holds four times as many.
     entry_term: float = 6.0
     entry_block: float = 80.0
     entry_meeting: float = 50.0
+    entry_count: float = 0.25
     # Symbols that stand for a call of a Python function with two rows, and for an entry of a block
     # that one call fills.
     entry_call: float = 4e4

@@ -6,12 +6,14 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from mercer.data.columns import n_rows, take_rows
 from mercer.kernels import Kernel
 from mercer.planning.costs import COSTS
 from mercer.planning.rates import Work
 from mercer.tiles import Rows
+from mercer.tiles.counts import are_dense
 from mercer.tiles.entries import WALK
 from mercer.tiles.evaluate import engine
 from mercer.tiles.operands import Operand, bind
@@ -50,12 +52,12 @@ def entry_work(kernel: Kernel, X: Any) -> Work:
     beside = {"exp": 1.0, "sqrt": 0.8, "reciprocal": 0.8, "tanh": 2.0, "log1p": 3.0}
     work = Work(function=sum(beside.get(step.function, 0.0) for step in steps))
     for operand in bound.operands:
-        work += _comparison(operand)
+        work += _comparison(operand, n_rows(X))
     return work
 
 
-def _comparison(o: Operand) -> Work:
-    """Return the work to compare two rows by one input of a formula."""
+def _comparison(o: Operand, rows: int) -> Work:
+    """Return the work to compare two of so many rows, some of which are here, by one input."""
     if o.comparison is not None:
         return Work(column=COSTS.entry_term, symbol=0.5 * float(np.mean(o.left.lengths)) ** 2)
     if not isinstance(o.source, Leaf):
@@ -77,13 +79,20 @@ def _comparison(o: Operand) -> Work:
         "sine": 33.0,
     }
     each = beside[o.source.kind]
-    if not sp.issparse(o.left):
-        return Work(column=COSTS.entry_term + each * o.left.shape[1])
     n, width = o.left.shape
-    if engine().takes(o):
+    if o.is_counted:
+        entries = np.count_nonzero(o.left, axis=0)
+        columns = max(_columns_of_all(entries), width) if rows > n else width
+        if are_dense(float(entries.sum()), n, columns):
+            return Work(column=COSTS.entry_term + COSTS.entry_count * columns)
+    elif not sp.issparse(o.left):
+        return Work(column=COSTS.entry_term + each * width)
+    elif engine().takes(o):
         return Work(column=COSTS.entry_term + each * min(WALK * o.left.nnz / n, width))
+    else:
+        entries = np.bincount(o.left.indices, minlength=1)
     # The mean number of columns in which two different rows both have an entry.
-    counts = np.bincount(o.left.indices, minlength=1).astype(np.float64)
+    counts = entries.astype(np.float64)
     meetings = float(counts @ (counts - 1.0)) / max(n * (n - 1.0), 1.0)
     return Work(column=COSTS.entry_term + COSTS.entry_block + each * COSTS.entry_meeting * meetings)
 
@@ -95,3 +104,16 @@ def few_features(kernel: Kernel, rows: Any, n: int, memory: int) -> int | None:
     to n^2 p / 2 more.
     """
     return kernel.n_features(rows, int(min(n / 2.0, memory / (FEATURE_BYTES * n))))
+
+
+def _columns_of_all(entries: NDArray[np.intp]) -> float:
+    """Return about how many columns very many rows have entries in, by those of a sample.
+
+    Columns that one row alone has an entry in tell of those that none of these rows has one in.
+
+    References
+    ----------
+    A. Chao (1984), Nonparametric estimation of the number of classes in a population.
+    """
+    met, once = int(np.count_nonzero(entries)), int(np.count_nonzero(entries == 1))
+    return met + once**2 / (2.0 * max(int(np.count_nonzero(entries == 2)), 1))

@@ -49,19 +49,19 @@ def _renumbered(M: sp.csr_array, places: NDArray[np.int64], count: int) -> sp.cs
     return sp.csr_array((M.data, places, M.indptr), shape=shape)
 
 
-def as_counts(
-    A: Matrix, B: Matrix, density: float = 1 / 64, tiled_density: float = 1 / 8
-) -> tuple[Array, Array] | None:
-    """Return two sparse sides as dense 16-bit numbers, or None where that loses digits or time.
+def are_dense(entries: float, n: int, width: float) -> bool:
+    """Whether counts of so many columns, so many of n rows not zero, pay as dense rows."""
+    # The share of entries from which on they do, a larger one where the tiles take sparse rows.
+    share = 1 / 8 if width <= TILED_COLUMNS else 1 / 64
+    return entries >= share * n * width
 
-    They pay from this share of entries on, a larger one where the tiles take sparse rows.
-    """
+
+def as_counts(A: Matrix, B: Matrix) -> tuple[Array, Array] | None:
+    """Return two sparse sides as dense 16-bit numbers, or None where that loses digits or time."""
     if not all(sp.issparse(M) and M.dtype == np.float64 for M in (A, B)):
         return None
     n, width = A.shape[0] + B.shape[0], A.shape[1]
-    dense = 2 * n * width
-    share = tiled_density if width <= TILED_COLUMNS else density
-    if not 2 * (A.nnz + B.nnz) >= share * dense or dense > DENSE_BYTES:
+    if 2 * n * width > DENSE_BYTES or not are_dense(A.nnz + B.nnz, n, width):
         return None
     largest = [_largest_square(M) for M in ((A,) if B is A else (A, B))]
     # By Cauchy's inequality no sum of products is larger than the largest sum of squares.
