@@ -260,3 +260,24 @@ def test_columns_of_an_array_are_kept_by_position(rng):
     X = np.column_stack([rng.normal(size=N), np.arange(N)])
     assert default_kernel(X).columns == (0,)
     assert str(default_kernel(X, keep=[1])) == str(default_kernel(X[:, :1].repeat(2, axis=1)))
+
+
+@pytest.mark.parametrize("columns", [np.asarray, sp.csr_array], ids=["array", "sparse"])
+def test_columns_to_keep_are_checked_whatever_the_rows(rng, columns):
+    X = columns(np.column_stack([rng.normal(size=N), np.arange(N)]))
+    for ask in (default_kernel, describe_columns):
+        for keep, name in ((["nope"], "'nope'"), ([0, 2], "2"), (1.5, "1.5")):
+            told = f"^keep must name columns of the rows, got {name}; use 0, 1$"
+            with pytest.raises(ValueError, match=told):
+                ask(X, keep=keep)
+
+
+@pytest.mark.parametrize("keep", [1, np.int64(1), np.array([1]), {1}], ids=repr)
+def test_one_column_to_keep_or_several_may_be_named_as_python_and_numpy_do(rng, keep):
+    X = np.column_stack([rng.normal(size=N), np.arange(N)])
+    assert default_kernel(X, keep=keep) == default_kernel(X, keep=[1]) != default_kernel(X)
+
+
+def test_none_to_keep_is_no_column(rng):
+    X = np.column_stack([rng.normal(size=N), np.arange(N)])
+    assert default_kernel(X, keep=None) == default_kernel(X)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_friedman1
 from sklearn.utils.class_weight import compute_sample_weight
@@ -411,3 +412,28 @@ def test_an_identifier_is_learnt_from_if_it_is_kept(machine):
         model.set_params(keep="nr")
         with pytest.raises(ValueError, match="keep must name columns of the rows, got 'nr'"):
             ask(table, y)
+
+
+@pytest.mark.parametrize("values", [1.0, np.nan, "same"], ids=["number", "none", "text"])
+@pytest.mark.parametrize("machine", [KernelRegressor, KernelClassifier])
+def test_a_column_that_says_nothing_may_be_kept_and_changes_nothing(machine, values):
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.normal(size=(40, 2)), columns=["a", "b"])
+    y = table.a > 0.0 if machine is KernelClassifier else table.a.copy()
+    table["id"] = random.permutation(40)
+    whole = table.assign(k=values)
+    kept, plain = machine(keep=["id", "k"]).fit(whole, y), machine(keep="id").fit(table, y)
+    assert kept.kernel_ == plain.kernel_
+    assert kept.plan(whole, y).solver == plain.plan(table, y).solver
+
+
+@pytest.mark.parametrize("keep", [["k"], "k"])
+def test_where_only_columns_that_say_nothing_are_kept_the_mean_is_learnt(keep):
+    model = KernelRegressor(keep=keep).fit(pd.DataFrame({"k": np.ones(20)}), np.arange(20.0))
+    assert_allclose(model.predict(pd.DataFrame({"k": [1.0]})), 9.5)
+
+
+def test_a_name_to_keep_that_sparse_rows_have_not_is_refused(rng):
+    X = sp.random_array((30, 3), density=0.5, rng=rng, format="csr")
+    with pytest.raises(ValueError, match="keep must name columns of the rows, got 3; use 0, 1, 2"):
+        KernelRegressor(keep=3).fit(X, np.arange(30.0))

@@ -20,7 +20,7 @@ from mercer.kernels.kernel import Kernel, Sum
 from mercer.kernels.language.expression import kernel as parsed
 from mercer.kernels.maps import MEAN, FillMissing, Standardize
 from mercer.kernels.tables.calendar import Calendar, telling_parts
-from mercer.kernels.tables.roles import Column, Role, columns_with_roles
+from mercer.kernels.tables.roles import Column, Role, checked_keep, columns_with_roles
 
 # The kernels of the numbers of a table, and of its categories.
 NUMBERS = Gaussian("median").after(Standardize(missing=MEAN))
@@ -48,7 +48,8 @@ def default_kernel(X: Any, keep: Any = ()) -> Kernel:
         The rows. Of an array, and of a table that calls some column by anything but text, the
         columns are named by position; a list holds one column.
     keep : sequence of str or int
-        Columns to compare rows by though they look like identifiers.
+        Columns to compare rows by though they look like identifiers. Of sparse rows none is taken
+        for one.
 
     Notes
     -----
@@ -94,6 +95,7 @@ def default_kernel(X: Any, keep: Any = ()) -> Kernel:
         + match(missing='own-category').on(site)
     """
     if sp.issparse(X):
+        checked_keep(keep, X)
         return _of_sparse(X)
     return kernel_of_report(describe_columns(X, keep=keep), X)
 
@@ -220,6 +222,7 @@ def describe_columns(X: Any, kernel: Kernel | str | None = None, keep: Any = ())
     site    text           0         2  category
     """
     if sp.issparse(X):
+        checked_keep(keep, X)
         return _sparse_report(X, kernel)
     columns, library = columns_with_roles(X, keep), type(X).__module__.partition(".")[0]
     if kernel is None:

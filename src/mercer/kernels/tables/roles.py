@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer.data.categories import coded, is_missing, titled_columns
-from mercer.data.columns import as_seconds, column_values, is_table, select_columns
+from mercer.data.columns import (
+    as_seconds,
+    column_names,
+    column_values,
+    is_table,
+    select_columns,
+)
 from mercer.data.dates import Dates, as_dates
 from mercer.data.kinds import (
     DATES_AS_TEXT,
@@ -110,7 +117,7 @@ def columns_with_roles(X: Any, keep: Any = ()) -> list[Column]:
     keep : sequence of str or int
         Columns that are no identifiers, whatever they look like.
     """
-    columns = _roles(X, named_columns(keep))
+    columns = _roles(X, checked_keep(keep, X))
     if any(column.role.is_used for column in columns):
         return columns
     # What numbers the rows is an axis, where there is nothing beside it and it is called no key.
@@ -126,33 +133,63 @@ def _is_number_key(column: Column) -> bool:
     return column.role is Role.IDENTIFIER and column.kind is Kind.NUMBERS
 
 
-def named_columns(keep: Any) -> tuple[Any, ...]:
-    """Return the columns that an argument names: one alone, or a sequence of them."""
-    return (keep,) if isinstance(keep, str | int) else tuple(keep)
+def checked_keep(keep: Any, X: Any) -> tuple[Any, ...]:
+    """Return the columns to keep, of which there may be one alone or none, or refuse unknown ones.
 
-
-def _refuse_unknown(keep: tuple[Any, ...], titles: list[Any]) -> None:
-    unknown = [title for title in keep if title not in titles]
+    Parameters
+    ----------
+    keep : sequence of str or int, str, int or None
+        As of `columns_with_roles`.
+    X : rows
+        The rows, sparse ones among them.
+    """
+    named = _named_columns(keep)
+    titles = _titles(X) if named else []
+    unknown = [title for title in named if title not in titles]
     if unknown:
         most = 20
         listed = ", ".join(map(repr, titles[:most])) + (", ..." if len(titles) > most else "")
         raise ValueError(f"keep must name columns of the rows, got {unknown[0]!r}; use {listed}")
+    return named
+
+
+def kept_among(keep: Any, X: Any) -> tuple[Any, ...]:
+    """Return those of the columns to keep that are among some rows, which may have lost others."""
+    named = _named_columns(keep)
+    titles = _titles(X) if named else []
+    return tuple(title for title in named if title in titles)
+
+
+def _named_columns(keep: Any) -> tuple[Any, ...]:
+    if keep is None:
+        return ()
+    is_one = isinstance(keep, str) or not isinstance(keep, Iterable)
+    return (keep,) if is_one else tuple(keep)
+
+
+def _titles(X: Any) -> list[Any]:
+    """Return what the columns of rows are called by."""
+    if is_table(X):
+        return _titles_of_names(column_names(X))
+    return list(range(X.shape[1])) if sp.issparse(X) else [i for i, _ in titled_columns(X)]
+
+
+def _titles_of_names(names: list[Any]) -> list[Any]:
+    # Columns that are called by anything but text are meant by their positions.
+    is_named = all(isinstance(name, str) for name in names)
+    return names if is_named else list(range(len(names)))
 
 
 def _roles(X: Any, keep: tuple[Any, ...]) -> list[Column]:
     if not is_table(X):
-        described = [(i, kind_of_values(values), values) for i, values in titled_columns(X)]
-        _refuse_unknown(keep, [i for i, _, _ in described])
         return [
-            _with_role(i, kind, v, partial(np.asarray, v), i in keep) for i, kind, v in described
+            _with_role(i, kind_of_values(v), v, partial(np.asarray, v), i in keep)
+            for i, v in titled_columns(X)
         ]
     kinds = column_kinds(X)
     # Missing numbers are NaN in one of these, and keep the others whole in the other.
     arrays, values = dict(column_values(X)), dict(titled_columns(X))
-    # Columns that are called by anything but text are meant by their positions.
-    is_named = all(isinstance(name, str) for name in kinds)
-    titles = list(kinds) if is_named else list(range(len(kinds)))
-    _refuse_unknown(keep, titles)
+    titles = _titles_of_names(list(kinds))
     return [
         _with_role(
             title,

@@ -23,10 +23,11 @@ from mercer.kernels import (
     NormalScores,
     Standardize,
     default_kernel,
+    describe_columns,
 )
 from mercer.kernels.kernel import Sum
 from mercer.kernels.maps import MEAN
-from mercer.kernels.tables.roles import Column, Role, columns_with_roles, named_columns
+from mercer.kernels.tables.roles import Column, Role, checked_keep, columns_with_roles
 
 # What is best depends on the target, so that all are tried. Two are learned from where they start,
 # of which one finds what the other takes for noise, smooth functions or steps in single columns;
@@ -84,13 +85,12 @@ def starts(X: Any, is_learned: bool = True, keep: Any = ()) -> list[Start]:
 
 
 def _all_starts(X: Any, keep: Any) -> list[Start]:
-    try:
-        simple = default_kernel(X, keep)
-    except ValueError:
+    if sp.issparse(X):
+        return [Start("default", default_kernel(X, keep), False)]
+    simple = describe_columns(X, keep=keep).kernel
+    if simple is None:
         # No column says how rows are alike: what is left is the mean.
         return [Start("constant", Constant(1.0), False)]
-    if sp.issparse(X):
-        return [Start("default", simple, False)]
     columns = columns_with_roles(X, keep)
     numbers = [c.title for c in columns if c.role is Role.NUMBER]
     if not numbers:
@@ -221,4 +221,8 @@ def reader_of_rows(X: Any, keep: Any = ()) -> Kernel:
         if "no column tells" not in str(error):
             raise
         found = Constant(1.0)
-    return default_kernel(X, keep) if named_columns(keep) else found
+    kept = checked_keep(keep, X)
+    if not kept or sp.issparse(X):
+        return found
+    kernel = describe_columns(X, keep=kept).kernel
+    return found if kernel is None else kernel

@@ -20,6 +20,7 @@ from mercer.estimators.validation import training_subset
 from mercer.gram import gram_of
 from mercer.kernels import Kernel
 from mercer.kernels.params import rounded
+from mercer.kernels.tables.roles import kept_among
 from mercer.learning import learn, rows_to_give
 from mercer.learning.weights import learned_weights
 from mercer.native.core import thread_count
@@ -158,7 +159,9 @@ class KernelSearch:
         y_unit = usual_unit(float(np.abs(y).max(initial=0.0)))
         index = index if pool is None else pool[index]
         of_rows = (rows, y / y_unit, w / unit, unit, index, limit)
-        return cls(*of_rows, seed, run, numbers, is_classes, keep, y_unit)
+        # What the reader does not read, as a column of one value, is no part of the rows.
+        kept = kept_among(keep, rows)
+        return cls(*of_rows, seed, run, numbers, is_classes, kept, y_unit)
 
     def winners(self) -> Leaderboard:
         """Return all candidates, the chosen one first."""
