@@ -1,5 +1,7 @@
 """Some of the rows of a side: their entries are those of all, and nothing is read again."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -68,6 +70,28 @@ def test_views_of_many_rows_are_not_kept_beside_their_numbers(monkeypatch):
     np.testing.assert_array_equal(kernel.resolved(side)(TABLE), kernel(TABLE))
     step = kernel.view[0]
     assert side.after(step) is not side.after(step)
+
+
+def test_the_codes_of_many_rows_are_worked_out_once_for_all_of_their_parts(monkeypatch):
+    monkeypatch.setattr(rows_module, "MEMORY", 8)
+    read, side, kernel = [], Rows(TABLE, "X"), Match().on("site", "text")
+    expected = kernel(TABLE)
+    select = rows_module.select_columns
+    monkeypatch.setattr(
+        rows_module, "select_columns", lambda X, columns: read.append(columns) or select(X, columns)
+    )
+    for i in range(3):
+        found = evaluate(kernel.program, side.part([i]), side)
+        np.testing.assert_array_equal(found, expected[[i]])
+    assert len(read) == 1
+
+
+@pytest.mark.parametrize("shape", ["()", "(4, 1, 1)"])
+def test_a_map_that_makes_no_matrix_of_rows_is_refused_by_its_shape(shape):
+    makes = {"()": lambda X: np.asarray(X.sum()), "(4, 1, 1)": lambda X: X[:, :1, None]}[shape]
+    told = rf"g\(X\) must be a matrix of shape \(rows, columns\), got shape {re.escape(shape)}"
+    with pytest.raises(ValueError, match=told):
+        Linear().after(makes)(np.ones((4, 2)), np.ones((4, 2)))
 
 
 def test_a_program_is_bound_once_to_the_same_rows():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
+from math import prod
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -135,6 +136,7 @@ class Rows:
         self._matrices: dict[View, Matrix] = {} if matrix is None else {(): matrix}
         self._factors: dict[Factor, NDArray[Any]] = {}
         self._compared: dict[View, Any] = {}
+        self._categories: dict[View, Categories] = {}
 
     def check_together(self, program: Program) -> None:
         """Refuse rows to be compared with each other that some map of a program does not accept.
@@ -178,7 +180,7 @@ class Rows:
             return Rows(self.X.mapped(g), name)
         X = g.mapped(self) if isinstance(g, OfNumbers) else g(self.X)
         if isinstance(X, np.ndarray | Categories):
-            width = X.shape[-1]
+            width = prod(X.shape[1:])
         rows = Rows(X, name, n=self.n)
         if width is not None and self.n * width <= MEMORY:
             self._after[step] = rows
@@ -232,10 +234,12 @@ class Rows:
 
     def categories(self, view: View) -> Categories:
         """Return the rows behind a view that ends in `AsCategories`."""
-        found: Categories = self.behind(view).X
-        if found.shape[0] != self.n:
-            raise self._lost_rows(found.shape[0])
-        return found
+        if view not in self._categories:
+            found: Categories = self.behind(view).X
+            if found.shape[0] != self.n:
+                raise self._lost_rows(found.shape[0])
+            self._categories[view] = found
+        return self._categories[view]
 
     def factor(self, f: Factor) -> NDArray[Any]:
         """Return the vector by which the rows of a tile are multiplied."""
