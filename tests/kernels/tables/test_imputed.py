@@ -26,6 +26,10 @@ KERNELS = [
     "gaussian(1.0).on(a).normalized()",
     "words.on(note) + linear.on(a)",
     "gaussian.after(calendar()).on(day)",
+    "(gaussian(1.0).after(standardize(missing='mean')) + linear).on(a, b)",
+    "((gaussian(1.0).after(standardize(missing='mean')) + linear) * gaussian(2.0)).on(a, b)",
+    "(linear * gaussian(1.0).after(standardize(missing='mean'))).normalized().on(a)",
+    "(match(missing='own-category') + match).on(site)",
 ]
 
 

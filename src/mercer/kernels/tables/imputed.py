@@ -21,7 +21,7 @@ from mercer.kernels.tables.default import describe_columns
 
 
 def imputed(kernel: Kernel, X: Any) -> Kernel:
-    """Return a kernel that takes rows with missing cells, and is the same for all others.
+    """Return a kernel whose parts take missing cells, and that is the same on rows without any.
 
     A number stands at the mean of its column, a date at the mean time, a category is one of its
     own, and a text is empty. Parts that have a place for missing cells keep theirs.
@@ -50,17 +50,17 @@ def _on_columns(kernel: Kernel, X: Any) -> Kernel:
 
 
 def _with_gaps(kernel: Kernel, rows: Any) -> Kernel:
-    """Return a kernel of some columns that takes missing cells."""
-    if takes_missing(kernel):
-        return kernel
+    """Return a kernel of some columns of which all parts take missing cells."""
     if isinstance(kernel, Columns):
         return _on_columns(kernel, rows)
     if isinstance(kernel, After):
-        return _after_map(kernel, rows)
-    if kernel.row_domains == {"numbers"}:
+        return kernel if takes_missing(kernel) else _after_map(kernel, rows)
+    if kernel.row_domains == {"numbers"} and not takes_missing(kernel):
         return kernel.after(_at_means(rows))
     if kernel.parts:
         return with_parts(kernel, lambda part: _with_gaps(part, rows))
+    if takes_missing(kernel):
+        return kernel
     if kernel.domain == "sequences":
         return kernel.after(FillMissing())
     return replace(kernel, missing=OWN_CATEGORY) if isinstance(kernel, Match) else kernel
