@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
 from mercer.data.stream import opened
-from mercer.solvers.rounding import usual_unit
+from mercer.solvers.rounding import usual_units
 
 
 class Regression(RegressorMixin):
@@ -27,9 +27,9 @@ class Regression(RegressorMixin):
         """
         X, y, sample_weight = opened(X, y, sample_weight)
         predicted, targets = self.predict(X), np.asarray(y, np.float64)
-        # In these units squares of the targets are numbers.
-        unit = usual_unit(float(np.abs(targets).max(initial=0.0)))
-        return float(r2_score(targets / unit, predicted / unit, sample_weight=sample_weight))
+        # In these units squares of the targets are numbers, those of each target by itself.
+        units = usual_units(targets)
+        return float(r2_score(targets / units, predicted / units, sample_weight=sample_weight))
 
 
 class Classification(ClassifierMixin):

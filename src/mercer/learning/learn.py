@@ -34,7 +34,7 @@ from mercer.native.lapack import one_blas_thread
 from mercer.solvers import Run
 from mercer.solvers.ridge.bordered import RidgeProblem
 from mercer.solvers.ridge.evidence import Evidence, left_out_error, restricted_likelihood
-from mercer.solvers.rounding import usual_unit
+from mercer.solvers.rounding import usual_unit, usual_units
 from mercer.tiles import Rows, compile_expression, evaluate
 from mercer.tiles.derivative import Contraction
 from mercer.tiles.derivative.views import is_discrete
@@ -140,7 +140,8 @@ def learn(
     X, y, sample_weight = opened_for("cholesky", memory, X, y, sample_weight)
     start = kernel_for(kernel, X)
     checked, targets = _checked(start, X, y)
-    X = checked.X
+    X, is_likelihood = checked.X, method == "gradient" and criterion == "likelihood"
+    targets = _in_units(targets, is_likelihood)
     weights = checked_weights(sample_weight, len(targets))
     seed = checked_seed(random_state) or 0
     sample, held_out = rows_to_learn_from(weights, rows, seed), np.empty(0, np.intp)
@@ -201,8 +202,18 @@ def _checked(kernel: Kernel, X: Any, y: Any) -> tuple[Rows, Array]:
         rows, codes, classes = checked_classification(model, kernel, X, labels)
         return rows, one_against_rest(codes, len(classes))
     rows, targets = checked_training(model, kernel, X, y)
-    # Whatever the targets are counted in, the kernel and alpha are the same.
-    return rows, targets.reshape(len(targets), -1) / usual_unit(float(np.abs(targets).max()))
+    return rows, targets.reshape(len(targets), -1)
+
+
+def _in_units(targets: Array, is_likelihood: bool) -> Array:
+    """Return targets in units in which squares are numbers, and the best parameters the same.
+
+    Each has its own variance in a likelihood, and may have its own unit. Squared errors are summed
+    over all targets, which have one unit: those that are as nothing beside the largest stay so.
+    """
+    if is_likelihood:
+        return targets / usual_units(targets)
+    return targets / usual_unit(float(np.abs(targets).max()))
 
 
 def _are_texts(labels: NDArray[Any]) -> bool:

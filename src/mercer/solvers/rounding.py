@@ -73,3 +73,9 @@ def usual_unit(size: float) -> float:
     if not 0.0 < size < np.inf or USUAL[0] <= size <= USUAL[1]:
         return 1.0
     return float(2.0 ** np.round(np.log2(size)))
+
+
+def usual_units(Y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the usual unit of the numbers in each column of a matrix, or of those of a vector."""
+    sizes = np.atleast_1d(np.abs(Y).max(axis=0, initial=0.0))
+    return np.array([usual_unit(float(size)) for size in sizes])

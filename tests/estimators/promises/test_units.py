@@ -97,6 +97,36 @@ def test_several_targets_are_each_in_their_units(size):
             assert_allclose(ends[:, j], own, rtol=1e-9)
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("weights", [None, np.linspace(0.1, 1.0, 60)], ids=["alike", "weighted"])
+def test_the_score_of_several_targets_is_the_mean_of_their_own(size, weights):
+    X, y = rows(60, 0)
+    Y = np.column_stack([size * y, np.random.default_rng(1).normal(size=60)])
+    together = KernelRidge(KERNEL, 10.0).fit(X, Y).score(X, Y, weights)
+    alone = [KernelRidge(KERNEL, 10.0).fit(X, v).score(X, v, weights) for v in Y.T]
+    assert alone[1] < alone[0] - 0.2
+    assert_allclose(together, np.mean(alone), rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_likelihood_of_several_targets_counts_each_in_its_units(size):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    Y = np.column_stack([np.sin(2.0 * X[:, 0]), np.cos(X[:, 1])])
+    plain = mercer.learn("gaussian", X, Y)
+    learned = mercer.learn("gaussian", X, Y * (1.0, size))
+    assert_allclose(learned.kernel.length_scale, plain.kernel.length_scale, rtol=0.05)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_squared_errors_of_several_targets_are_those_of_the_largest_where_it_is_all(size):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    Y = np.column_stack([np.sin(2.0 * X[:, 0]), np.cos(X[:, 1])]) * (1.0, size)
+    largest = Y[:, [int(size > 1.0)]]
+    learned = mercer.learn("gaussian", X, Y, criterion="loo")
+    alone = mercer.learn("gaussian", X, largest, criterion="loo")
+    assert_allclose(learned.kernel.length_scale, alone.kernel.length_scale, rtol=0.05)
+
+
 def test_a_scorer_that_may_square_such_errors_is_refused_in_a_line():
     X, y = rows(40, 0)
     model = KernelRidgeCV("gaussian", [0.1, 1.0], cv=3, scoring="r2")

@@ -74,7 +74,8 @@ class KernelSearch:
     keep : sequence of str or int
         Columns that are no identifiers, see `starts`.
     y_unit : float
-        What targets are counted in, so that squares of their errors are numbers.
+        What targets are counted in, so that squares of their errors are numbers: all in one unit,
+        as these squares are summed over them.
     """
 
     # Rows of the first round, in which every kernel is tried; of the second, in which the best

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.solvers.contract import OFFSET_ALONE, Solution, Solver
-from mercer.solvers.rounding import EPS, UNITS, column_norms, row_norms, usual_unit
+from mercer.solvers.rounding import EPS, UNITS, column_norms, row_norms, usual_units
 
 Array = NDArray[np.float64]
 
@@ -63,8 +63,7 @@ class RidgeProblem:
 
     def in_units(self) -> tuple[RidgeProblem, Array]:
         """Return the problem in units in which squares are numbers, and the unit of each target."""
-        sizes = np.abs(self.y).max(axis=0, initial=0.0)
-        unit = np.array([usual_unit(float(size)) for size in sizes])
+        unit = usual_units(self.y)
         return (self if (unit == 1.0).all() else replace(self, y=self.y / unit)), unit
 
     def zero_solution(self, tol: float) -> Solution:
