@@ -107,3 +107,13 @@ def test_tags_say_which_rows_are_taken(kernels, is_pairwise):
     tags = KernelRidgeCV(kernels).__sklearn_tags__()
     assert tags.input_tags.sparse
     assert tags.input_tags.pairwise is is_pairwise
+
+
+def test_landmarks_that_a_fit_of_few_rows_did_without_are_not_told_of():
+    model = KernelRidgeCV()
+    model.best_estimator_ = SimpleNamespace(solver="nystrom", approximation_=None)
+    # Warnings are errors.
+    model._warn_of_landmarks(100)
+    model.best_estimator_.approximation_ = "5 landmarks leave nothing"
+    with pytest.warns(ApproximationWarning, match="5 landmarks leave nothing"):
+        model._warn_of_landmarks(100)

@@ -120,7 +120,8 @@ class Chosen(Arguments):
             time_limit=self.time_limit,
         )
         is_named = isinstance(model.solver, str) and model.solver == "nystrom"
-        if given.is_open and not given.has_landmarks and is_named:
+        is_taken = is_named and model.approximation_ is not None
+        if given.is_open and not given.has_landmarks and is_taken:
             choosing = f"an exact choice on {rows} rows"
             warn_of_landmarks(choosing, given, model.approximation_, self.exact)
 

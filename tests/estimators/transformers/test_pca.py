@@ -9,12 +9,13 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.decomposition import PCA, KernelPCA as Peer
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 
 from contract import OF_THE_CLASS, checks
+from mercer.data.deadline import TimeIsUpError
 from mercer.errors import ApproximationWarning, IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelPCA, MercerMap
 from mercer.kernels import (
@@ -303,12 +304,28 @@ def test_components_of_too_many_rows_are_those_of_landmarks_and_a_warning_says_s
     plan = model.plan(X)
     assert plan.solver == "nystrom"
     assert 0.0 < plan.residual < 1.0
-    with pytest.warns(ApproximationWarning, match="2100 rows .* use solver='iterative'") as seen:
+    with pytest.warns(
+        ApproximationWarning, match=r"2100 rows .* leave .* of the trace of K.* use solver='iter"
+    ) as seen:
         model.fit(X)
     assert len(seen) == 1
     monkeypatch.undo()
     exact = KernelPCA(Gaussian(2.0), n_components=12, solver="iterative").fit(X)
     assert_allclose(model.eigenvalues_[:3], exact.eigenvalues_[:3], rtol=1e-3)
+
+
+def test_components_of_few_rows_are_not_said_to_be_those_of_landmarks(points, monkeypatch):
+    def is_up(*given):
+        raise TimeIsUpError
+
+    # Landmarks are planned, and the time is up before they are chosen.
+    monkeypatch.setattr(counted.ByLandmarks, "counted", 0.005)
+    monkeypatch.setattr(KernelPCA, "_looked_at", is_up)
+    model = KernelPCA(Gaussian(2.0), n_components=12, time_limit=10.0)
+    assert model.plan(points(2100)).solver == "nystrom"
+    with pytest.warns(ConvergenceWarning, match="the components are those of") as seen:
+        model.fit(points(2100))
+    assert len(seen) == 1
 
 
 @pytest.mark.parametrize(

@@ -122,14 +122,6 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
         except IndefiniteKernelError as error:
             raise with_points(error, kernel, X) from None
         self.kernel_, self.solver_ = kernel, solver
-        given = self._settings(kernel, len(unheld))
-        if settings is not None and given.is_open and not given.has_landmarks:
-            warn_caller(
-                f"the components of {len(unheld)} rows are counted to take too much time or "
-                f"memory, and these are those of {settings.n_landmarks} landmarks; use "
-                "solver='iterative' for a few exact ones, or choose n_landmarks",
-                ApproximationWarning,
-            )
         landmarks = None if gram is None else gram.landmarks
         self.approximation_ = None
         if landmarks is not None:
@@ -137,6 +129,16 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
             self.approximation_ = Approximation(left, landmarks.n_features, count)
         elif found.index is not None:
             self.approximation_ = Approximation(found.residual, found.n_landmarks, len(unheld))
+        given = self._settings(kernel, len(unheld))
+        is_asked = settings is None or not given.is_open or given.has_landmarks
+        # Components of few rows have a warning of their own.
+        if not is_asked and gram is not None:
+            warn_caller(
+                f"the components of {len(unheld)} rows are counted to take too much time or "
+                f"memory, so that landmarks stand for them: {self.approximation_}; use "
+                "solver='iterative' for a few exact ones, or choose n_landmarks",
+                ApproximationWarning,
+            )
         self._keep(found, X, X if landmarks is None else landmarks.rows, run)
         return found
 
