@@ -19,6 +19,7 @@ from mercer import (
     Sobolev,
 )
 from mercer.planning import Settings, planned_logistic, planned_margin, planned_ridge
+from mercer.planning.costs import coordinate_work, hardened, working_set_work
 from mercer.planning.forecast import Forecast
 from mercer.planning.rates import RATES, Work
 from mercer.solvers import (
@@ -220,3 +221,11 @@ def test_few_rows_of_few_features_go_by_these_where_many_digits_are_asked_for(
 ):
     settings = {} if tol is None else {"tol": tol}
     assert KernelSVR(kernel, **settings).plan(rng.normal(size=(300, 4))).solver == solver
+
+
+def test_what_takes_over_from_coordinates_is_counted_as_the_memory_has_room_for_it():
+    shape, pull = (3000, 100), 1e4
+    room = 32 * 100**2
+    with_room, without = (coordinate_work(shape, 3e5, pull, limit) for limit in (room, room - 1))
+    working_sets = hardened(working_set_work(3000, [3000], Work(column=100.0)), 1.0, pull)
+    assert with_room.cost < working_sets.cost < without.cost

@@ -9,7 +9,7 @@ from mercer.gram.pivots import MOST_PIVOTS, POOL
 from mercer.planning.rates import Work
 from mercer.solvers.lowrank.hessian import FEW_COLUMNS, sampled_rows
 from mercer.solvers.lowrank.sketched import steps_of, sums_of
-from mercer.solvers.margin.coordinates import CoordinateDescent, most_epochs
+from mercer.solvers.margin.coordinates import CoordinateDescent, is_narrow, most_epochs
 from mercer.solvers.margin.screening import Screening
 
 
@@ -242,7 +242,7 @@ def hardened(work: Work, share: float, pull: float) -> Work:
     return share * (1.0 + pull / COSTS.hard) * work
 
 
-def coordinate_work(shape: tuple[int, int], entries: float, pull: float) -> Work:
+def coordinate_work(shape: tuple[int, int], entries: float, pull: float, memory: int) -> Work:
     """Return the work for a margin problem in features, one row at a time.
 
     Parameters
@@ -253,15 +253,16 @@ def coordinate_work(shape: tuple[int, int], entries: float, pull: float) -> Work
         Entries of the features that are not zero.
     pull : float
         As for `hardened`.
+    memory : int
+        The limit in bytes.
     """
     n, p = shape
-    wanted = COSTS.epochs * pull**COSTS.epoch_power
-    is_narrow = p <= min(n, CoordinateDescent.most_features)
-    most = most_epochs(shape, entries, is_narrow)
+    wanted, narrow = COSTS.epochs * pull**COSTS.epoch_power, is_narrow(shape, memory)
+    most = most_epochs(shape, entries, narrow)
     work = min(wanted, most) * Work(byte=COSTS.visit * n + COSTS.visited * entries)
     if wanted <= most:
         return work
-    if is_narrow:
+    if narrow:
         step = n * Work(double=float(p) ** 2, byte=COSTS.interior)
         return work + CoordinateDescent.newton_steps * step
     # Working sets go on, which compare rows by their features.

@@ -193,7 +193,10 @@ class _MarginCosts:
 
     @cached_property
     def features(self) -> tuple[int, int, int] | None:
-        """About the entries of the features, their columns, and bytes for each; None if none."""
+        """About the entries of the features, their columns, and bytes for each; None if none.
+
+        The columns of sparse features are those of some rows: all rows have as many or more.
+        """
         # Not by what is free: the same call goes by features or by rows every time.
         X, n, limit = self.rows.X, self.rows.n, steady_limit(self.settings.memory)
         found = sparse_sizes(self.kernel, X, limit)
@@ -216,7 +219,8 @@ class _MarginCosts:
         assert self.features is not None
         entries, p, _ = self.features
         sizes = [len(problem.z) for problem in self.problems]
-        parts = (coordinate_work((m, p), entries * m / self.rows.n, self.pull) for m in sizes)
+        share, memory = entries / self.rows.n, steady_limit(self.settings.memory)
+        parts = (coordinate_work((m, p), share * m, self.pull, memory) for m in sizes)
         return reduce(add, parts)
 
     @cached_property

@@ -122,15 +122,13 @@ class CoordinateDescent(MarginSolver):
 
         Whether `max_iter` ended it before is returned.
         """
-        goal, (n, p) = self.share * self.tol, state.F.shape
-        # It holds the squares of the features, shares of them, and a factor.
-        is_narrow = p <= min(n, self.most_features) and 32 * p * p <= memory
-        own = most_epochs(state.F.shape, state.F.size, is_narrow)
+        goal, narrow = self.share * self.tol, is_narrow(state.F.shape, memory)
+        own = most_epochs(state.F.shape, state.F.size, narrow)
         most = own if self.max_iter is None else min(own, self.max_iter)
         state.descend(goal, most)
         is_cut = most < own
         # What is asked for is there as soon as single coefficients have come to the tolerance.
-        if is_narrow and not is_cut and state.gap.relative > self.tol:
+        if narrow and not is_cut and state.gap.relative > self.tol:
             state.jump(goal)
         return is_cut
 
@@ -146,13 +144,20 @@ def _centred(F: Matrix, problem: MarginProblem) -> tuple[Matrix, Array]:
     return F - mean, mean
 
 
-def most_epochs(shape: tuple[int, int], entries: float, is_narrow: bool) -> int:
+def is_narrow(shape: tuple[int, int], memory: int) -> bool:
+    """Whether features are so few that an interior point takes over, rather than working sets."""
+    n, p = shape
+    # It holds the squares of the features, shares of them, and a factor.
+    return p <= min(n, CoordinateDescent.most_features) and 32 * p * p <= memory
+
+
+def most_epochs(shape: tuple[int, int], entries: float, narrow: bool) -> int:
     """Return how many epochs take no longer than what would take over."""
     n, p = shape
     # Working sets compute K, an interior point the squares of the features.
     kind = CoordinateDescent
     work = kind.entries_read * n * n
-    if is_narrow:
+    if narrow:
         by_newton = kind.newton_steps * n * (p + kind.more_steps) ** 2
         work = min(work, by_newton // kind.multiplied)
     return min(kind.epochs, ceil(work / max(entries, 1)))
