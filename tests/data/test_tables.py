@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mercer.data.columns import (
     column_values,
+    is_plain,
     is_table,
     like_rows,
     n_rows,
@@ -19,6 +20,7 @@ from mercer.data.kinds import Kind, column_kinds
 from mercer.kernels import (
     Gaussian,
     Linear,
+    default_kernel,
 )
 from refusals import refuses
 
@@ -125,6 +127,18 @@ def test_column_names_must_differ():
 def test_lazy_tables_are_refused():
     lazy = polars_table({"a": [1.0]}).lazy()
     refuses("LazyFrame is not a table in memory; collect it first", Gaussian(), lazy)
+
+
+@pytest.mark.parametrize("read", [column_kinds, default_kernel])
+def test_lazy_tables_are_refused_without_a_warning_that_it_takes_long_to_look_at_them(read):
+    with pytest.raises(ValueError, match="LazyFrame is not a table in memory; collect it first"):
+        read(polars_table({"a": [1.0]}).lazy())
+
+
+@pytest.mark.parametrize("values", [pd.Series([1.0, 2.0]), pl.Series([1.0, 2.0])], ids=type)
+def test_a_series_is_no_table_of_plain_numbers(values):
+    assert not is_plain(values)
+    assert is_plain(values.to_frame("a") if isinstance(values, pd.Series) else values.to_frame())
 
 
 def test_columns_of_different_length_are_refused():

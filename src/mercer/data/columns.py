@@ -218,7 +218,10 @@ def is_plain(X: Any) -> bool:
     read hundreds of columns hundreds of times.
     """
     library = type(X).__module__.partition(".")[0]
-    kinds = set(X.dtypes) if library in PLAIN else set()
+    # A series has one dtype, and a frame that is not in memory yet would be planned to tell its.
+    if library not in PLAIN or type(X).__name__ != "DataFrame":
+        return False
+    kinds = set(X.dtypes)
     return bool(kinds) and {str(kind) for kind in kinds} <= PLAIN[library]
 
 
