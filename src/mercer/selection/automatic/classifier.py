@@ -15,15 +15,10 @@ from mercer.data.columns import n_rows
 from mercer.data.stream import some_rows
 from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelLogisticRegression
-from mercer.estimators.classes import (
-    checked_classification,
-    class_weighted,
-    one_against_rest,
-    present_classes,
-)
+from mercer.estimators.classes import Labelled, one_against_rest
 from mercer.estimators.score import Classification
 from mercer.estimators.streams import opened_for
-from mercer.estimators.validation import checked_seed, checked_weights, training_subset
+from mercer.estimators.validation import checked_seed, training_subset
 from mercer.kernels import Kernel
 from mercer.native.lapack import one_blas_thread
 from mercer.planning import Plan
@@ -234,13 +229,10 @@ class KernelClassifier(Classification, AutomaticMachine):
         self, run: Run, reader: Kernel, X: Any, y: Any, sample_weight: Any, groups: Any
     ) -> KernelSearch:
         """Return the search on checked rows, of which nothing stays in memory but its samples."""
-        rows, codes, classes = checked_classification(self, reader, X, y)
-        weights = checked_weights(sample_weight, len(codes))
-        weights = class_weighted(weights, self.class_weight, codes, classes)
-        present_classes(self, codes, weights, classes)
-        targets = one_against_rest(codes, len(classes))
+        data = Labelled.of(self, reader, X, y, sample_weight, self.class_weight)
+        targets = one_against_rest(data.codes, len(data.classes))
         seed = checked_seed(self.random_state) or 0
-        given = (reader, rows.X, targets, weights, self._room, seed, run, groups)
+        given = (reader, data.rows.X, targets, data.weights, self._room, seed, run, groups)
         return KernelSearch.of(*given, is_classes=True, keep=self.keep)
 
     def _noted(self, search: KernelSearch) -> Leaderboard:
