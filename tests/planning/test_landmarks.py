@@ -314,6 +314,19 @@ def test_many_classes_leave_time_for_fewer_rows(rng):
     assert many < few / 2
 
 
+def test_the_most_rows_are_found_though_the_bytes_of_fewer_are_more(rng):
+    X, n = rng.normal(size=(100, 4)), 10**5
+
+    def affordable(read):
+        return ridge_part(Gaussian(1.0), X, n, 1, "4GB", 2.0, read).rows
+
+    at_once = affordable(lambda rows: 0)
+    assert at_once < n
+    # Rows that would not fit if they were fewer.
+    assert affordable(lambda rows: 0 if rows >= at_once else 10**10) == at_once
+    assert affordable(lambda rows: 10**10 if rows >= at_once else 0) < at_once
+
+
 def test_a_named_solver_gets_the_form_that_takes_less_and_an_object_keeps_its_own(monkeypatch, rng):
     X = rng.normal(size=(60, 3))
     model = KernelRidge(Gaussian(0.5), solver="nystrom", n_landmarks=20)

@@ -55,6 +55,15 @@ def test_little_memory_is_taken_without_asking_how_much_is_free(rng, monkeypatch
     assert search._at_once([Taking(1 << 21)] * 5) == 1
 
 
+def test_parts_of_a_search_have_its_limit_whatever_is_free_by_then(rng, monkeypatch):
+    free = iter(range(1000, 0, -100))
+    monkeypatch.setattr(module, "memory_limit", lambda memory: next(free))
+    search = search_of(rng, memory=None)
+    part = search.on(np.arange(10))
+    assert [part.limit, search.limit, replace(part, seconds=1.0).limit] == [1000] * 3
+    assert search_of(rng, memory=None).limit == 900
+
+
 @pytest.mark.parametrize(("splits", "hint"), [(None, False), (Splits(N), True)])
 def test_one_kernel_that_does_not_fit_is_refused_with_the_way_on(rng, splits, hint):
     with pytest.raises(MemoryLimitError, match="choosing on 30 rows needs") as refusal:

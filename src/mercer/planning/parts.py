@@ -91,7 +91,8 @@ def _within(
 ) -> Part:
     """Return the most rows by enough landmarks, or for all rows the most landmarks, within limits.
 
-    Work and bytes are functions of n and m.
+    Work and bytes are functions of n and m. It begins with all rows and goes down to the first
+    number of them within the limits, as the bytes of fewer rows need not be fewer.
     """
 
     def is_within(rows: int, m: int) -> bool:

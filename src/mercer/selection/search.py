@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -87,6 +86,9 @@ class Search:
         The fewest landmarks that could be, where nothing else fits.
     unusable : dict
         Why candidates could not be fitted, by kernel and ridge.
+    limits : list of int
+        The limit in bytes once it was asked for, of the parts of a search as well: what is free
+        changes, and rounds are not to differ by it.
     """
 
     # Rows below which one kernel is not worth the threads of the BLAS.
@@ -107,6 +109,7 @@ class Search:
     by_landmarks: Settings | None = None
     least: Least | None = None
     unusable: dict[tuple[Kernel, float], str] = field(default_factory=dict)
+    limits: list[int] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -116,10 +119,12 @@ class Search:
         """The rows in the form in which they came."""
         return self.rows.X
 
-    @cached_property
+    @property
     def limit(self) -> int:
-        """The limit in bytes; a share of what is free if none was given."""
-        return memory_limit(self.memory)
+        """The limit in bytes; if none was given a share of what was free when it was asked for."""
+        if not self.limits:
+            self.limits.append(memory_limit(self.memory))
+        return self.limits[0]
 
     def on(self, index: Positions) -> Search:
         """Return the search on some of the rows."""

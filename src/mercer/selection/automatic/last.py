@@ -113,7 +113,8 @@ def _bytes_read(X: Any, limit: int, rows: int) -> int:
     """Return what some of the rows take: as they are read, and as they are checked.
 
     Those of a stream are read block by block where they are many, and it is their places and
-    targets that are in memory.
+    targets that are in memory. So fewer rows may take more: as soon as they take little of the
+    limit they are read at once, which is sooner done.
     """
     is_stream = isinstance(X, Stream)
     if not (is_stream or is_table(X) or isinstance(X, np.ndarray)):
