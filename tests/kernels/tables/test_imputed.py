@@ -30,6 +30,8 @@ KERNELS = [
     "((gaussian(1.0).after(standardize(missing='mean')) + linear) * gaussian(2.0)).on(a, b)",
     "(linear * gaussian(1.0).after(standardize(missing='mean'))).normalized().on(a)",
     "(match(missing='own-category') + match).on(site)",
+    "gaussian.after(standardize(missing='mean')).after(standardize()).on(a)",
+    "(gaussian.after(standardize(missing='mean')) + linear).after(normal_scores()).on(a, b)",
 ]
 
 
@@ -53,3 +55,5 @@ def test_missing_number_stands_at_the_mean_of_its_column():
 def test_part_with_a_place_for_gaps_keeps_it():
     k = kernel("gaussian.after(standardize(missing='mean')).on(a)")
     assert imputed(k, TABLE) == k
+    mixed = imputed(kernel("(gaussian.after(standardize(missing='mean')) + linear).on(a)"), TABLE)
+    assert mixed.kernel.terms[0] == k.kernel

@@ -54,7 +54,7 @@ def _with_gaps(kernel: Kernel, rows: Any) -> Kernel:
     if isinstance(kernel, Columns):
         return _on_columns(kernel, rows)
     if isinstance(kernel, After):
-        return kernel if takes_missing(kernel) else _after_map(kernel, rows)
+        return _after_map(kernel, rows)
     if kernel.row_domains == {"numbers"} and not takes_missing(kernel):
         return kernel.after(_at_means(rows))
     if kernel.parts:
@@ -69,7 +69,8 @@ def _with_gaps(kernel: Kernel, rows: Any) -> Kernel:
 def _after_map(kernel: After, rows: Any) -> Kernel:
     """Return a kernel after a map that takes missing cells."""
     g = kernel.g
-    if not isinstance(g, InputMap):
+    # A place for gaps in the kernel is of no use behind a map that refuses them.
+    if not isinstance(g, InputMap) or takes_missing(g):
         return kernel
     if g.domain == "numbers":
         return kernel.after(_at_means(rows))
