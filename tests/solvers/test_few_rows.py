@@ -2,6 +2,7 @@
 
 import tracemalloc
 from time import perf_counter
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -202,3 +203,23 @@ def test_classes_of_a_model_of_some_rows_have_probabilities_that_are_said_to_be_
     with pytest.warns(ConvergenceWarning, match="temperature of one; raise time_limit"):
         P = model.predict_proba(X[:3])
     assert np.isfinite(P).all()
+
+
+def test_what_a_solver_held_is_let_go_before_its_stand_in_is_found(monkeypatch):
+    held, was_there = [], []
+
+    class Late(OffsetAlone):
+        def _solved(self, gram, problem, run):
+            large = np.zeros(9)
+            held.append(ref(large))
+            raise TimeIsUpError
+
+    zero_solution = RidgeProblem.zero_solution
+
+    def watched(self, tol):
+        was_there.append(held[0]() is not None)
+        return zero_solution(self, tol)
+
+    monkeypatch.setattr(RidgeProblem, "zero_solution", watched)
+    Late(1e-4).solve(GRAM, RIDGE, Run(60.0))
+    assert was_there == [False]

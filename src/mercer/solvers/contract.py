@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from time import perf_counter
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
@@ -271,10 +272,12 @@ class Limited(ABC, Generic[Asked, Found]):
     def _within(self, run: Run, problem: Asked, solved: Callable[[], Found]) -> Found:
         """Return a solution, or where the time is up before there is one the offset alone."""
         began = perf_counter()
+        found: Found | None = None
         with run.limited():
-            try:
+            # The error keeps all that the solver held as long as it is handled.
+            with suppress(TimeIsUpError):
                 found = solved()
-            except TimeIsUpError:
+            if found is None:
                 run.ended_by = "time"
                 with shielded():
                     zero: Found = problem.zero_solution(getattr(self, "tol", 0.0))
