@@ -20,12 +20,15 @@ class Part:
         k, without the numbers that a fit takes from the rows.
     penalties : dict
         alpha, or C, or C and epsilon, by name.
+    exact : Kernel
+        k, with these numbers and all digits.
     share : float, optional
         The weight of the fit in a mean.
     """
 
     kernel: Kernel
     penalties: dict[str, float]
+    exact: Kernel
     share: float | None = None
 
 
@@ -55,9 +58,8 @@ def _part(model: Any, share: float | None, digits: int | None) -> Part:
         for name, unit in found.items()
         if isinstance(getattr(model, name, None), int | float)
     }
-    return Part(
-        editable(kernel, digits), penalties, None if share is None else _rounded(share, digits)
-    )
+    weight = None if share is None else _rounded(share, digits)
+    return Part(editable(kernel, digits), penalties, kernel, weight)
 
 
 def _in_plain_units(kernel: Kernel) -> tuple[Kernel, float]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 from mercer.reports.page.facts import Facts
 from mercer.reports.page.html import section
 from mercer.reports.page.source import Source
-from mercer.reports.recipe import recipe_of
+from mercer.reports.recipe import Part, recipe_of
 
 # Where it is not known how rows were read.
 UNKNOWN = (
     "import mercer\n\n# X and y are the rows that were learned from, the others those held out."
+)
+NEARLY = (
+    "# Its maps took some numbers from a part of these rows, and here they take them from all:\n"
+    "# predictions differ by a little.\n"
 )
 SETTINGS = ("fit_intercept", "class_weight", "solver", "n_landmarks", "random_state")
 
@@ -32,12 +37,17 @@ def code(facts: Facts, source: Source | None = None) -> str:
     script = "" if source is None else source.script
     is_weighted = "weights_test" in script
     model, chooser = facts.inner, facts.model
-    given = [*([] if facts.function is None else _kernels(facts)), *_changed(model)]
+    parts = () if facts.function is None else recipe_of(model, digits=None)
+    spelled = [_spelled(facts, part) for part in parts]
+    given = [*(_kernels(parts, spelled) if parts else []), *_changed(model)]
     arguments = "".join(f"    {argument},\n" for argument in given)
     found = ""
     if chooser is not model:
         searched = ", ".join(_changed(chooser))
         found = f"# What mercer.{type(chooser).__name__}({searched}) chose of these rows.\n"
+    both = zip(parts, spelled, strict=True)
+    if any(text != str(part.exact) and not _is_taken_again(facts, part) for part, text in both):
+        found += NEARLY
     return (
         f"{script or UNKNOWN}\n\n{found}model = mercer.{type(model).__name__}(\n{arguments})\n"
         f"model.fit(X, y{', weights' * is_weighted})\n{_temperature(model)}"
@@ -52,16 +62,33 @@ def _temperature(model: Any) -> str:
     return "" if known is None else f"model.set_temperature({known!r})\n"
 
 
-def _kernels(facts: Facts) -> list[str]:
+def _kernels(parts: Sequence[Part], texts: Sequence[str]) -> list[str]:
     """Return the kernel and its penalty as arguments; of a mean those of every fit."""
-    # What maps take from the rows they take again from the same ones, to the same numbers.
-    parts = recipe_of(facts.inner, digits=None)
-    spelled = [repr(str(part.kernel)) for part in parts]
+    spelled = list(map(repr, texts))
     if parts[0].share is None:
         return [*spelled, *(f"{name}={value!r}" for name, value in parts[0].penalties.items())]
     kernels = "".join(f"        {text},\n" for text in spelled)
     alphas, weights = [part.penalties["alpha"] for part in parts], [part.share for part in parts]
     return [f"[\n{kernels}    ]", f"alphas={alphas}", f"weights={weights}"]
+
+
+def _spelled(facts: Facts, part: Part) -> str:
+    """Return a kernel without the numbers that its maps take again from the training rows.
+
+    A search may have taken them from some of these rows: then they stand in the text, unless there
+    are too many to be read.
+    """
+    short = str(part.kernel)
+    # Characters of a kernel that a reader passes over.
+    most, long = 10_000, str(part.exact)
+    return short if _is_taken_again(facts, part) or len(long) > most else long
+
+
+def _is_taken_again(facts: Facts, part: Part) -> bool:
+    """Whether the maps of a kernel have the numbers of the training rows, as far as is known."""
+    if not facts.holds_all_rows:
+        return True
+    return part.kernel.resolved(facts.train_rows, facts.problem.weights) == part.exact
 
 
 def _changed(model: Any) -> list[str]:

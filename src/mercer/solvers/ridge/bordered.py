@@ -74,7 +74,8 @@ class RidgeProblem:
         # Of many rows every array of their number counts: these are made before r is.
         sizes = self.sizes
         r = self.y - b
-        r *= np.sqrt(self.weights)[:, None]
+        if not self.is_plain:
+            r *= np.sqrt(self.weights)[:, None]
         missed = column_norms(r)
         r.fill(0.0)
         residual, radius = relative(missed, sizes), _radius(missed, self.alpha)
@@ -88,8 +89,15 @@ class RidgeProblem:
     @cached_property
     def sizes(self) -> Array:
         """What residuals are relative to: `spread` of W^(1/2) y beside the offset."""
+        if self.is_plain:
+            return spread(self.y, self.weights[:, None][:, : int(self.fit_intercept)])
         roots = np.sqrt(self.weights)[:, None]
         return spread(roots * self.y, roots[:, : int(self.fit_intercept)])
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all rows have the weight 1."""
+        return bool((self.weights == 1.0).all())
 
     def by_alpha(self) -> Iterator[tuple[float, NDArray[np.intp]]]:
         """Yield every distinct ridge with the targets that have it."""
