@@ -133,6 +133,9 @@ class Encoder:
         return {kind: [self.node(v, f"{path}[{i}]") for i, v in enumerate(value)]}
 
     def _object(self, value: Any, path: str) -> Node:
+        if "__getstate__" in vars(type(value)):
+            # As where it is pickled: what follows from rows that are not kept is found before.
+            value.__getstate__()
         parts = {
             f.name: self.node(getattr(value, f.name), f"{path}.{f.name}")
             for f in fields(value)

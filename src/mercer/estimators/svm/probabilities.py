@@ -12,6 +12,7 @@ from scipy.special import log_softmax
 from sklearn.base import clone
 
 from mercer.data.distinct import row_numbers
+from mercer.data.stream import Stream
 from mercer.estimators.validation import checked_rows, training_subset
 from mercer.kernels import Kernel
 from mercer.solvers import Run
@@ -67,6 +68,12 @@ class CrossFits:
             self.known = self._found()
             self.X = self.codes = self.weights = None
         return self.known
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Rows that are read block by block are no part of a model: it has what follows from them.
+        if isinstance(self.X, Stream):
+            self.known = self.temperature
+        return dict(vars(self))
 
     def _found(self) -> float:
         classes = int(self.codes.max()) + 1
