@@ -74,8 +74,7 @@ class KernelSearch:
     keep : sequence of str or int
         Columns that are no identifiers, see `starts`.
     y_unit : float
-        What targets are counted in, so that squares of their errors are numbers: all in one unit,
-        as these squares are summed over them.
+        What all targets are counted in, so that the sums of their squared errors are numbers.
     """
 
     # Rows of the first round, in which every kernel is tried; of the second, in which the best
@@ -161,8 +160,7 @@ class KernelSearch:
         index = index if pool is None else pool[index]
         of_rows = (rows, y / y_unit, w / unit, unit, index, limit)
         # What the reader does not read, as a column of one value, is no part of the rows.
-        kept = kept_among(keep, rows)
-        return cls(*of_rows, seed, run, numbers, is_classes, kept, y_unit)
+        return cls(*of_rows, seed, run, numbers, is_classes, kept_among(keep, rows), y_unit)
 
     def winners(self) -> Leaderboard:
         """Return all candidates, the chosen one first."""
