@@ -56,12 +56,24 @@ Kind = TypeVar("Kind", bound="Arguments")
 class Arguments(BaseEstimator):
     """An estimator that answers an argument it does not have with what to do instead."""
 
+    # Whether ``solver="sgd"`` learns from rows that do not fit into memory, block by block.
+    learns_from_blocks: ClassVar[bool] = False
+
     memory: Any = None
+    solver: Any = "auto"
 
     @property
     def _room(self) -> Any:
         """What the limit of memory leaves beside the process, None where there is no limit."""
         return None if self.memory is None else room_of(self.memory)
+
+    def _opened(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any, Any]:
+        """Return rows, targets and weights of a fit, with rows on a disk as a stream."""
+        is_named = isinstance(y, str) or isinstance(sample_weight, str)
+        if type(X) is np.ndarray or (is_table(X) and not is_named):
+            return X, y, sample_weight
+        given = (X, y, sample_weight)
+        return opened_for(self.solver, self._room, *given, self.learns_from_blocks)
 
     def __new__(cls, *args: Any, **settings: Any) -> Self:
         """Return a new estimator, if its constructor has all arguments that it is given."""
@@ -214,11 +226,7 @@ class KernelMachine(KernelEstimator):
     # Whether a kernel that is valid on coefficients of sum zero alone is solved with, too, where no
     # offset keeps their sum.
     takes_conditional: ClassVar[bool] = False
-    # Whether ``solver="sgd"`` learns from rows that do not fit into memory, block by block.
-    learns_from_blocks: ClassVar[bool] = False
-
     fit_intercept: Any
-    solver: Any
     tol: Any
     max_iter: Any
     random_state: Any
@@ -242,13 +250,6 @@ class KernelMachine(KernelEstimator):
         if isinstance(self.landmarks, str):
             return settings
         return replace(settings, landmarks=checked_landmarks(self, kernel, self.landmarks))
-
-    def _opened(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any, Any]:
-        """Return rows, targets and weights of a fit, with rows on a disk as a stream."""
-        if type(X) is np.ndarray:
-            return X, y, sample_weight
-        given = (X, y, sample_weight)
-        return opened_for(self.solver, self._room, *given, self.learns_from_blocks)
 
     def _training(
         self,

@@ -204,18 +204,18 @@ def chosen_landmarks(
     return chosen_rows(kernel, X, m, how, seed, memory)[0]
 
 
-def check_rule(how: str) -> None:
-    """Refuse a name by which no landmarks are chosen."""
-    if how not in RULES:
-        names = ", ".join(map(repr, RULES))
-        raise ValueError(f"landmarks must be one of {names} or rows, got {how!r}")
+def unknown_rule(how: str) -> ValueError:
+    """Return what to say of a name by which no landmarks are chosen."""
+    names = ", ".join(map(repr, RULES))
+    return ValueError(f"landmarks must be one of {names} or rows, got {how!r}")
 
 
 def chosen_rows(
     kernel: Kernel, X: Any, m: int, how: str, seed: int, memory: Any
 ) -> tuple[Any, NDArray[np.intp] | None]:
     """Return landmarks, and which rows they are if they are rows."""
-    check_rule(how)
+    if how not in RULES:
+        raise unknown_rule(how)
     n, random = n_rows(X), np.random.default_rng(seed)
     is_stream = isinstance(X, Stream)
     if how == "kmeans" and not is_stream:

@@ -10,7 +10,7 @@ from typing import Any
 from mercer.data.memory import gigabytes, lacking, least_limit
 from mercer.data.stream import Stream
 from mercer.errors import MemoryLimitError
-from mercer.gram.pivots import check_rule
+from mercer.gram.pivots import RULES, unknown_rule
 from mercer.kernels import Kernel
 from mercer.planning.rates import Work
 from mercer.solvers import Run, check_time_limit
@@ -51,9 +51,9 @@ class Settings:
     def __post_init__(self) -> None:
         if self.time_limit is not None:
             check_time_limit(self.time_limit)
-        if isinstance(self.landmarks, str):
-            # Whether there will be any depends on the number of rows.
-            check_rule(self.landmarks)
+        # Whether there will be any depends on the number of rows.
+        if isinstance(self.landmarks, str) and self.landmarks not in RULES:
+            raise unknown_rule(self.landmarks)
 
     @cached_property
     def is_open(self) -> bool:

@@ -16,7 +16,6 @@ from mercer.data.columns import is_matrix
 from mercer.estimators.estimator import Arguments, beside
 from mercer.estimators.fitted import warn_of_landmarks
 from mercer.estimators.score import Classification
-from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import checked_landmarks, checked_seed
 from mercer.kernels import Kernel
 from mercer.planning import Plan, Settings
@@ -63,10 +62,6 @@ class Chosen(Arguments):
         if model is None or name.startswith("__") or name == "partial_fit":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(model, name)
-
-    def _opened(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any, Any]:
-        """Return rows, targets and weights of a fit, with large rows on a disk as a stream."""
-        return opened_for(self.solver, self._room, X, y, sample_weight)
 
     def plan(self, X: Any, y: Any = None) -> Plan:
         """Return what `fit` would do with the rows `X`: its last solver, memory, time, and why.

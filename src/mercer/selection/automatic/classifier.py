@@ -17,7 +17,6 @@ from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelLogisticRegression
 from mercer.estimators.classes import Labelled, one_against_rest
 from mercer.estimators.score import Classification
-from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import checked_seed, training_subset
 from mercer.kernels import Kernel
 from mercer.native.lapack import one_blas_thread
@@ -151,7 +150,7 @@ class KernelClassifier(Classification, AutomaticMachine):
             by groups left out.
         """
         run = Run(self.time_limit)
-        X, y, sample_weight = opened_for("auto", self._room, X, y, sample_weight)
+        X, y, sample_weight = self._opened(X, y, sample_weight)
         reader = reader_of_rows(some_rows(X), self.keep)
         limit = run.share(self.share_of_kernels)
         search = self._search(limit, reader, X, y, sample_weight, groups)
@@ -197,7 +196,7 @@ class KernelClassifier(Classification, AutomaticMachine):
         y : array of shape (n,) or str, optional
             Their classes; without them there are two.
         """
-        X, y, _ = opened_for("auto", self._room, X, y)
+        X, y, _ = self._opened(X, y)
         y = np.arange(n_rows(X)) % 2 if y is None else y
         reader = reader_of_rows(some_rows(X), self.keep)
         search = clone(self)._search(Run(), reader, X, y, None, None)

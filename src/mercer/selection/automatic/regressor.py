@@ -13,7 +13,6 @@ from mercer.data.stream import some_rows
 from mercer.errors import TwoValuesWarning, warn_caller
 from mercer.estimators import KernelRidge, KernelRidgeMean
 from mercer.estimators.score import Regression
-from mercer.estimators.streams import opened_for
 from mercer.estimators.validation import (
     checked_seed,
     checked_training,
@@ -97,7 +96,7 @@ class KernelRegressor(MultiOutputMixin, Regression, AutomaticMachine):
             by groups left out.
         """
         run = Run(self.time_limit)
-        X, y, sample_weight = opened_for("auto", self._room, X, y, sample_weight)
+        X, y, sample_weight = self._opened(X, y, sample_weight)
         search = self._search(run, X, y, sample_weight, groups)
         _tell_of_two_values(search.y_unit * search.y)
         self.candidates_: Leaderboard = search.winners().settled
@@ -132,7 +131,7 @@ class KernelRegressor(MultiOutputMixin, Regression, AutomaticMachine):
         y : array of shape (n,) or (n, targets), or str, optional
             Their targets; without them there is one.
         """
-        X, y, _ = opened_for("auto", self._room, X, y)
+        X, y, _ = self._opened(X, y)
         y = np.zeros(n_rows(X)) if y is None else y
         search = clone(self)._search(Run(), X, y, None, None)
         kernels = [likely_kernel(search)] * LIKELY_PARTS
