@@ -353,7 +353,9 @@ def crossed_logistic(monkeypatch, folds, scores, run, takes_all=False):
     search = replace(search_of(), run=Run(1e-9), weights=np.ones(30))
     crossed = CrossFit(search, folds, [{"a": (Gaussian(1.0), 0.5)}] * 3, Run())
     labels = (search.y[:, 0] > 0.0).astype(int)
-    return KernelClassifier()._crossed_logistic(crossed, candidate("a"), labels, run), limits
+    machine = KernelClassifier()
+    given = (candidate("a"), labels, machine.cs, machine._logistic, run)
+    return crossed.logistic(*given), limits
 
 
 def test_logistic_regression_in_folds_has_the_time_of_the_comparison_in_equal_shares(

@@ -8,9 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import mercer
 from mercer import Gaussian, Laplacian
+from mercer.kernels import Sum
 from mercer.selection.automatic import regressor
 from mercer.selection.automatic.board import Candidate, Leaderboard
 from mercer.selection.automatic.cross_fit import Compared
+from mercer.selection.automatic.labelled import LabelledRows
 from mercer.selection.automatic.mean import (
     LEAST_WEIGHT,
     MOST_PARTS,
@@ -248,3 +250,24 @@ def test_candidates_without_errors_of_their_own_are_not_averaged(rng):
     given = candidates(rng, 0.1, [1.0, 1.05])
     lost = [given[0], replace(given[1], missed=None)]
     assert averaged(lost) == lost
+
+
+@pytest.mark.parametrize("is_better", [False, True])
+def test_logistic_regression_has_the_sum_of_a_mean_where_that_has_the_less_loss(
+    rng, search, monkeypatch, is_better
+):
+    plain = LabelledRows.logistic
+
+    def logistic(self, candidate, tried):
+        found = plain(self, candidate, tried)
+        return found._replace(loss=0.001 if is_better == bool(candidate.parts) else 0.002)
+
+    monkeypatch.setattr(LabelledRows, "logistic", logistic)
+    # Of more rows than are judged none are learned from again.
+    monkeypatch.setattr(mercer.KernelClassifier, "_n_folds", lambda self, search: 0)
+    X = rng.normal(size=(60, 2))
+    model = mercer.KernelClassifier().fit(X, X[:, 0] + 0.5 * rng.normal(size=60) > 0.0)
+    assert isinstance(model.estimator_, mercer.KernelLogisticRegression)
+    assert model.losses_["logistic"] == 0.001
+    assert isinstance(model.kernel_, Sum) == is_better
+    assert bool(model.candidates_[0].parts) == is_better

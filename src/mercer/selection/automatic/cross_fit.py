@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -14,6 +15,7 @@ from scipy.special import log_softmax
 
 from mercer.data.columns import take_rows
 from mercer.data.deadline import TimeIsUpError, check
+from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelRidge
 from mercer.estimators.svm.probabilities import score_columns
 from mercer.estimators.validation import training_subset
@@ -21,9 +23,10 @@ from mercer.kernels import Kernel
 from mercer.native.core import thread_count
 from mercer.native.threads import in_pool
 from mercer.selection.automatic.board import NESTED, Candidate, Leaderboard, Recipe
-from mercer.selection.automatic.kernels import in_family
+from mercer.selection.automatic.kernels import in_family, unit_of
 from mercer.selection.automatic.search import REFUSALS, KernelSearch
 from mercer.selection.automatic.sums import sum_of
+from mercer.selection.classifiers.logistic import KernelLogisticRegressionCV
 from mercer.solvers import Run
 from mercer.solvers.logistic.temperature import smoothed_targets, temperature
 from mercer.tiles import Rows
@@ -151,6 +154,45 @@ class CrossFit:
         T = temperature(columns, targets, weights)
         own = log_softmax(T * columns, axis=1)[np.arange(len(labels)), labels]
         return Compared(-float(np.average(own, weights=weights)), candidate, temperature=T)
+
+    def logistic(
+        self,
+        candidate: Candidate,
+        labels: Sample,
+        cs: Sequence[float],
+        searched: Callable[..., KernelLogisticRegressionCV],
+        run: Run,
+    ) -> Compared | None:
+        """Return logistic regression with the C of the least log loss at rows of other folds.
+
+        Parameters
+        ----------
+        candidate : Candidate
+            One that is judged in the folds.
+        labels : array of shape (n,)
+            The classes of all rows by number.
+        cs : sequence of float
+            The Cs to try, in units of the kernel.
+        searched : callable
+            (kernel, rows, folds, seconds) -> what tries them.
+        run : Run
+            When to end: there is None without the time to try every C in every fold.
+        """
+        search, losses = self.search, np.zeros(len(cs))
+        for number, (fold, found) in enumerate(zip(self.folds, self.found, strict=True)):
+            kernel, part = found[candidate.name][0], run.share(1.0 / (len(self.folds) - number))
+            model = searched(kernel, search.X, [fold], part.rest)
+            with warnings.catch_warnings():
+                # What the comparison has no time for is no fault of the model fitted last.
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(search.X, labels, search.weights)
+            if part.is_over() or model._is_cut:
+                return None
+            share = search.weights[fold[1]].sum() / search.weights.sum()
+            losses -= share * model.cv_results_["mean_test_score"]
+        best = int(np.argmin(losses))
+        unit = unit_of(candidate.kernel, search.X)
+        return Compared(float(losses[best]), candidate, C=cs[best] / unit)
 
     def _predicted(self, kernel: Kernel, alpha: float, train: Sample, test: Sample) -> Array:
         search = self.search

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,8 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mercer.errors import ConvergenceWarning
 from mercer.estimators.validation import training_subset
 from mercer.kernels import Kernel
+from mercer.selection.automatic.board import Candidate
+from mercer.selection.automatic.cross_fit import Compared
+from mercer.selection.classifiers.logistic import KernelLogisticRegressionCV
 from mercer.selection.classifiers.ridge import KernelRidgeClassifier
 
 Array = NDArray[np.float64]
@@ -70,6 +75,24 @@ class LabelledRows:
                 P[test] = model.predict_proba(training_subset(self.reader, self.rows, test))
         own = P[np.arange(len(P)), np.searchsorted(self.classes, self.labels)]
         return float(-np.average(np.log(np.maximum(own, 1e-15)), weights=self.weights))
+
+    def logistic(self, candidate: Candidate, search: KernelLogisticRegressionCV) -> Compared | None:
+        """Return logistic regression with the kernel of a candidate, and the C that is best for it.
+
+        Parameters
+        ----------
+        candidate : Candidate
+            Of a mean it is the weighted sum of its kernels.
+        search : KernelLogisticRegressionCV
+            What tries every C with that kernel; there is None without the time for it.
+        """
+        with warnings.catch_warnings():
+            # What the comparison has no time for is no fault of the model that is fitted last.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            search.fit(self.rows, self.labels, self.weights)
+        if search._is_cut:
+            return None
+        return Compared(-float(search.best_score_), candidate, C=float(search.C_))
 
 
 def labels_by_number(codes: Array) -> NDArray[np.intp]:
