@@ -160,7 +160,7 @@ def fit(
     from mercer.cli.fitting.script import script_of
     from mercer.cli.fitting.split import Split, split
     from mercer.cli.fitting.trained import Choice, keep_limits
-    from mercer.data.memory import room_of
+    from mercer.data.memory import room_of, warn_of_limit
     from mercer.data.ranges import Unseen
     from mercer.data.stream import some_rows
     from mercer.files import save
@@ -208,7 +208,9 @@ def fit(
         if limit < options["time_limit"]:
             whole = f"--time-limit {options['time_limit']:g}"
             note(f"the fit has {limit:g} s of {whole}: the rest is for reading and testing")
-    room = room_of(memory, COMMAND + train.nbytes + rest.nbytes)
+    held = COMMAND + train.nbytes + rest.nbytes
+    room = room_of(memory, held)
+    warn_of_limit(memory, held)
     choice = Choice(
         kernels,
         options["alpha"],

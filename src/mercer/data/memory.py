@@ -35,31 +35,43 @@ def room_of(memory: Any, held: int = 0) -> Any:
 
     `OWN` bytes and those held are taken off, the same in every call, but `FOR_WORK` are left: a
     smaller limit can only be meant for the work. One that is more and yet not enough for both is
-    not kept, which a warning says.
+    not kept, of which `warn_of_limit` tells.
 
     Parameters
     ----------
     memory : int, str or None
         The limit, as for `memory_limit`, or what was left of one, which is returned.
     held : int
-        Bytes that are there beside the interpreter and what it has loaded. Whoever tells them is
-        warned of every limit that is not enough for both.
+        Bytes that are there beside the interpreter and what it has loaded.
     """
     if memory is None or isinstance(memory, Room):
         return memory
     limit, own = memory_limit(memory), OWN + held
     room = Room(min(limit, max(limit - own, FOR_WORK)))
     room.asked, room.own = memory, own
-    if (0 if held else FOR_WORK) < limit < own + FOR_WORK:
-        # In tenths of a gigabyte that are surely enough.
-        enough = -(-(own + FOR_WORK) // 10**8) / 10
-        warn_caller(
-            f"memory={memory!r} is a limit for the work alone here, of {gigabytes(room)}: the "
-            f"process holds {gigabytes(own)} by itself, so that both together are kept within "
-            f"memory='{enough:g}GB' and more",
-            MemoryLimitWarning,
-        )
     return room
+
+
+def warn_of_limit(memory: Any, held: int = 0) -> None:
+    """Warn of a limit that is more than the work alone has, and not enough for the process.
+
+    The parameters are those of `room_of`. Of what was left of a limit nothing is said: whoever was
+    given the limit has told of it. Whoever tells of bytes held is warned of every limit that is not
+    enough for both.
+    """
+    if memory is None or isinstance(memory, Room):
+        return
+    limit, room = memory_limit(memory), room_of(memory, held)
+    if not (0 if held else FOR_WORK) < limit < room.own + FOR_WORK:
+        return
+    # In tenths of a gigabyte that are surely enough.
+    enough = -(-(room.own + FOR_WORK) // 10**8) / 10
+    warn_caller(
+        f"memory={memory!r} is a limit for the work alone here, of {gigabytes(room)}: the "
+        f"process holds {gigabytes(room.own)} by itself, so that both together are kept within "
+        f"memory='{enough:g}GB' and more",
+        MemoryLimitWarning,
+    )
 
 
 def beside(limit: int, held: int) -> Room:

@@ -16,7 +16,7 @@ from sklearn.utils import Tags, check_array
 from mercer.data.checks import refuse_mapping
 from mercer.data.columns import is_table
 from mercer.data.deadline import TimeIsUpError
-from mercer.data.memory import room_of
+from mercer.data.memory import room_of, warn_of_limit
 from mercer.data.stream import Stream
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.arguments import parameters_of, twice_refusal, unknown_refusal
@@ -25,12 +25,7 @@ from mercer.estimators.columns import warn_of_ignored, warn_of_text
 from mercer.estimators.refusals import REPAIR, refuse_unproved, with_points
 from mercer.estimators.streams import opened_for
 from mercer.estimators.training import Training, checkpoint_of
-from mercer.estimators.validation import (
-    checked_landmarks,
-    checked_rows,
-    checked_seed,
-    used_rows,
-)
+from mercer.estimators.validation import checked_landmarks, checked_rows, checked_seed, used_rows
 from mercer.functions import Function, weights_of
 from mercer.gram import Gram, Repair, repair_of, unheld_gram_of
 from mercer.kernels import (
@@ -67,13 +62,16 @@ class Arguments(BaseEstimator):
         """What the limit of memory leaves beside the process, None where there is no limit."""
         return None if self.memory is None else room_of(self.memory)
 
+    def _tell_of_memory(self) -> None:
+        """Warn, where a fit begins, of a limit of memory that the process has no room in."""
+        warn_of_limit(self.memory)
+
     def _opened(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any, Any]:
         """Return rows, targets and weights of a fit, with rows on a disk as a stream."""
         is_named = isinstance(y, str) or isinstance(sample_weight, str)
         if type(X) is np.ndarray or (is_table(X) and not is_named):
             return X, y, sample_weight
-        given = (X, y, sample_weight)
-        return opened_for(self.solver, self._room, *given, self.learns_from_blocks)
+        return opened_for(self.solver, self._room, X, y, sample_weight, self.learns_from_blocks)
 
     def __new__(cls, *args: Any, **settings: Any) -> Self:
         """Return a new estimator, if its constructor has all arguments that it is given."""

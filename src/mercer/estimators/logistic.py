@@ -131,6 +131,7 @@ class KernelLogisticRegression(CallbackSupportMixin, Classification, ClassStream
         X, y, sample_weight
             As in `KernelRidge.fit`, with classes for targets, which are numbers or strings.
         """
+        self._tell_of_memory()
         return self.fit_within(Run(self.time_limit), X, y, sample_weight)
 
     def fit_within(self, run: Run, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -172,6 +173,7 @@ class KernelLogisticRegression(CallbackSupportMixin, Classification, ClassStream
         values = [checked_positive("C", C) for C in Cs]
         if not values:
             raise ValueError(f"Cs must hold at least one C, got {Cs!r}")
+        self._tell_of_memory()
         run, base = Run(self.time_limit), clone(self)
         training, classes = base._classes_to_train(run, X, y, sample_weight, max(values))
         ordered = sorted(set(values))

@@ -103,6 +103,7 @@ class KernelRidgeMean(MultiOutputMixin, Regression, RidgePosterior):
         X, y, sample_weight
             As of `KernelRidge`.
         """
+        self._tell_of_memory()
         return self.fit_within(Run(self.time_limit), X, y, sample_weight)
 
     def fit_within(self, run: Run, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -29,6 +29,7 @@ from mercer.estimators.validation import (
     checked_block,
     checked_rows,
     checked_seed,
+    is_first_call,
     training_subset,
 )
 from mercer.functions import DualFunction
@@ -164,6 +165,7 @@ class KernelPerceptron(CallbackSupportMixin, Classification, KernelMachine):
         sample_weight : float or array of shape (n,), optional
             w, the factors of eta; a row of weight zero is as good as absent.
         """
+        self._tell_of_memory()
         run = Run(self.time_limit)
         X, y, sample_weight = read(type(self).__name__, self._room, X, y, sample_weight)
         kernel = self._kernel_for(X)
@@ -240,7 +242,9 @@ class KernelPerceptron(CallbackSupportMixin, Classification, KernelMachine):
         sample_weight : float or array of shape (n,), optional
             w, the factors of eta; a row of weight zero is as good as absent.
         """
-        is_first = not hasattr(self, "classes_")
+        is_first = is_first_call(self)
+        if is_first:
+            self._tell_of_memory()
         kernel = self._kernel_for(X) if is_first else self.kernel_
         if kernel.is_precomputed:
             raise ValueError(

@@ -165,6 +165,7 @@ class KernelRidge(CallbackSupportMixin, MultiOutputMixin, Regression, TargetStre
         sample_weight : float, array of shape (n,) or str, optional
             w; a whole weight counts as that many equal rows, zero as none. Text names a column.
         """
+        self._tell_of_memory()
         return self.fit_within(Run(self.time_limit), X, y, sample_weight)
 
     def fit_within(self, run: Run, X: Any, y: Any, sample_weight: Any = None) -> Self:

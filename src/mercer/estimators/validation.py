@@ -160,9 +160,14 @@ def checked_unlabelled(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Rows
     return Rows.checked(_as_matrix(estimator, kernel, X))
 
 
+def is_first_call(estimator: Any) -> bool:
+    """Whether `partial_fit` has learned nothing yet, nor has `fit`."""
+    return not hasattr(estimator, "function_")
+
+
 def checked_block(estimator: Any, kernel: Kernel, X: Any) -> Rows:
     """Return rows of one call of `partial_fit`: the first are training rows, others like these."""
-    if not hasattr(estimator, "function_"):
+    if is_first_call(estimator):
         return checked_unlabelled(estimator, kernel, X)
     return Rows.checked(owned(checked_rows(estimator, X)))
 

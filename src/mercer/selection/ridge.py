@@ -161,6 +161,7 @@ class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
         groups : array of shape (n,), optional
             Groups of rows for a splitter that keeps them together.
         """
+        self._tell_of_memory()
         run = Run(self.time_limit)
         X, y, sample_weight = self._opened(X, y, sample_weight)
         kernels = candidates(self.kernels, X, beside(self))

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import mercer
 from mercer import Gaussian, KernelClassifier
+from mercer.data.memory import room_of
 from mercer.data.ranges import Outside, outside_in_words
 from mercer.errors import ConvergenceWarning, OutsideRangeWarning
 from mercer.selection.automatic import classifier as module
@@ -95,7 +96,7 @@ def test_all_models_are_compared_by_their_log_loss(compared):
     # Cs are in units of one over the mean of k(x, x), which is 4.
     assert_allclose(compared.Cs, [0.075, 0.75, 7.5, 75.0])
     assert compared.kernels == [KERNEL]
-    told = {"cv": "loo", "memory": "1GB", "time_limit": None, "random_state": 5}
+    told = {"cv": "loo", "memory": room_of("1GB"), "time_limit": None, "random_state": 5}
     assert compared.settings == told
     assert_array_equal(compared.fitted[1], np.arange(60) % 3)
     assert_array_equal(compared.fitted[2], weights)
@@ -151,10 +152,10 @@ def test_a_search_among_cs_that_time_cut_is_told_from_one_that_ended():
 def test_ridges_are_in_units_of_the_mean_weight():
     model = KernelClassifier(memory="1GB")
     one = model._ridge(candidate(0.5), 3.0)
-    assert (one.kernel, one.alpha, one.memory) == (KERNEL, 1.5, "1GB")
+    assert (one.kernel, one.alpha, one.memory) == (KERNEL, 1.5, room_of("1GB"))
     mean = model._ridge(candidate(0.5, (candidate(0.5), candidate(0.25))), 2.0)
     assert (mean.kernels, mean.alphas) == ((KERNEL, KERNEL), (1.0, 0.5))
-    assert (mean.weights, mean.memory) == ((0.5, 0.5), "1GB")
+    assert (mean.weights, mean.memory) == ((0.5, 0.5), room_of("1GB"))
     assert model._ridge(candidate(0.5)).alpha == 0.5
 
 

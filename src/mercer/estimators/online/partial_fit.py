@@ -24,6 +24,7 @@ from mercer.estimators.validation import (
     checked_targets,
     checked_training,
     checked_weights,
+    is_first_call,
     used_rows,
 )
 from mercer.gram.pivots import checked_landmark_count, chosen_landmarks
@@ -268,7 +269,9 @@ def _after_classes(estimator: Any, C: float, classes: int) -> After:
 
 def _checked(estimator: Any, X: Any) -> tuple[Rows, Kernel]:
     """Return the rows of a block as they are kept, and the kernel, as given or as resolved."""
-    is_first = not hasattr(estimator, "function_")
+    is_first = is_first_call(estimator)
+    if is_first:
+        estimator._tell_of_memory()
     kernel = estimator._kernel_for(X) if is_first else estimator.kernel_
     return checked_block(estimator, kernel, X), kernel
 

@@ -12,7 +12,12 @@ from sklearn.utils import column_or_1d
 from mercer.data.columns import stack_rows, take_rows
 from mercer.estimators.classes import Labelled, one_against_rest
 from mercer.estimators.refusals import refuse_unproved
-from mercer.estimators.validation import checked_block, checked_targets, checked_weights
+from mercer.estimators.validation import (
+    checked_block,
+    checked_targets,
+    checked_weights,
+    is_first_call,
+)
 from mercer.functions import DualFunction, in_features
 from mercer.functions.pairs import pairs_of, slot
 from mercer.gram import unheld_gram_of
@@ -96,7 +101,9 @@ def _keep(estimator: Any, rows: Any, a: Array, b: Array, index: NDArray[np.intp]
 
 def _known_kernel(estimator: Any, X: Any) -> tuple[bool, Kernel]:
     """Return whether this is the first call, and the kernel: as given, or as it was then."""
-    is_first = not hasattr(estimator, "function_")
+    is_first = is_first_call(estimator)
+    if is_first:
+        estimator._tell_of_memory()
     kernel = estimator._kernel_for(X) if is_first else estimator.kernel_
     if kernel.is_precomputed:
         raise ValueError("partial_fit needs rows to compare new ones with, not a Gram matrix")

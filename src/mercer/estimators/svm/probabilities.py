@@ -103,7 +103,8 @@ class CrossFits:
         return parts
 
     def _scores(self, train: Codes, test: Codes, time_limit: float | None) -> Array:
-        machine = clone(self.machine).set_params(time_limit=time_limit)
+        machine = clone(self.machine)
+        machine.set_params(time_limit=time_limit, memory=machine._room)
         machine.fit(
             training_subset(self.kernel, self.X, train), self.codes[train], self.weights[train]
         )

@@ -166,6 +166,7 @@ class KernelSVC(CrossFittedProbabilities, Classification, SupportVectorMachine):
         sample_weight : float, array of shape (n,) or str, optional
             w; a whole weight counts as that many equal rows, zero as none. Text names a column.
         """
+        self._tell_of_memory()
         run, settings, C = Run(self.time_limit), self._settings(), self._checked_settings()
         X, y, sample_weight = self._opened(X, y, sample_weight)
         kernel = self._kernel_for(X)

@@ -83,6 +83,7 @@ class KernelSVR(Regression, SupportVectorMachine):
         sample_weight : float, array of shape (n,) or str, optional
             w; a whole weight counts as that many equal rows, zero as none. Text names a column.
         """
+        self._tell_of_memory()
         run, settings = Run(self.time_limit), self._settings()
         C, epsilon = self._checked_settings()
         X, y, sample_weight = self._opened(X, y, sample_weight)

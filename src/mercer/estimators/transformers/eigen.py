@@ -90,6 +90,7 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
 
     def _found(self, X: Any) -> Components:
         """Fit, and return the components of the training rows."""
+        self._tell_of_memory()
         _refuse_number(self.kernel)
         run, X = Run(self.time_limit), rows_in_memory(X, self._room, type(self).__name__)
         kernel = self._kernel_for(X)

@@ -132,6 +132,7 @@ class Nystroem(MappedFeatures):
         y : None
             Ignored.
         """
+        self._tell_of_memory()
         X = stream_of(X)
         kernel = self._kernel_for(X)
         if kernel.is_precomputed:
@@ -252,6 +253,7 @@ class RandomFourier(MappedFeatures):
         y : None
             Ignored.
         """
+        self._tell_of_memory()
         X = stream_of(X)
         kernel = self._kernel_for(X)
         rows = checked_unlabelled(self, kernel, X)

@@ -145,6 +145,7 @@ class Monomials(TransformerMixin, Arguments):
         y : None
             Ignored.
         """
+        self._tell_of_memory()
         kernel = Polynomial(self.degree, self.offset)
         if kernel.rule() is None:
             raise ValueError(f"offset must not be negative, got {self.offset!r}")

@@ -147,6 +147,7 @@ class KernelClassifier(Classification, AutomaticMachine):
             The groups of rows that belong together, such as those of a patient: kernels are judged
             by groups left out.
         """
+        self._tell_of_memory()
         run = Run(self.time_limit)
         X, y, sample_weight = self._opened(X, y, sample_weight)
         reader = reader_of_rows(some_rows(X), self.keep)
@@ -171,7 +172,7 @@ class KernelClassifier(Classification, AutomaticMachine):
         else:
             C = best.C / search.unit
             model = KernelLogisticRegression(best.candidate.kernel, C, memory=self.memory)
-        model.class_weight = self.class_weight
+        model.class_weight, model.memory = self.class_weight, self.memory
         self.estimator_ = fitted_last(model, run, search, X, y, sample_weight)
         if best.temperature is not None:
             self.estimator_.set_temperature(best.temperature)
@@ -219,9 +220,9 @@ class KernelClassifier(Classification, AutomaticMachine):
     def _ridge(self, best: Candidate, unit: float = 1.0) -> KernelRidgeClassifier:
         """Return the least squares of a candidate, whose ridges are in units of a mean weight."""
         if not best.parts:
-            return KernelRidgeClassifier(best.kernel, best.alpha * unit, memory=self.memory)
+            return KernelRidgeClassifier(best.kernel, best.alpha * unit, memory=self._room)
         kernels, alphas = zip(*((c.kernel, c.alpha * unit) for c in best.parts), strict=True)
-        return KernelRidgeMeanClassifier(kernels, alphas, best.shares, memory=self.memory)
+        return KernelRidgeMeanClassifier(kernels, alphas, best.shares, memory=self._room)
 
     def _search(
         self, run: Run, reader: Kernel, X: Any, y: Any, sample_weight: Any, groups: Any
@@ -323,7 +324,7 @@ class KernelClassifier(Classification, AutomaticMachine):
             [kernel],
             [c / unit for c in self.cs],
             cv=cv,
-            memory=self.memory,
+            memory=self._room,
             time_limit=time_limit,
             random_state=self.random_state,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
@@ -13,7 +14,7 @@ from sklearn.base import is_classifier
 from mercer.data.columns import is_table, n_columns, n_rows
 from mercer.data.memory import steady_limit
 from mercer.data.stream import Stream, part_of
-from mercer.errors import ConvergenceWarning, warn_caller
+from mercer.errors import ConvergenceWarning, MemoryLimitWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression, KernelRidge, KernelRidgeMean
 from mercer.estimators.streams import SHARE
 from mercer.kernels import Kernel
@@ -52,10 +53,14 @@ def fitted_last(
         As they were given to the machine, rows on a disk as a stream.
     """
     run.enter(f"fitting the best kernel by {type(model).__name__}")
-    if run.time_limit is None:
-        model.fit(X, y, sample_weight)
-    else:
-        _fit_in_time(model, run, search, X, y, sample_weight)
+    with warnings.catch_warnings():
+        # The machine has told of its limit, which is that of the model.
+        warnings.simplefilter("ignore", MemoryLimitWarning)
+        if run.time_limit is None:
+            model.fit(X, y, sample_weight)
+        else:
+            _fit_in_time(model, run, search, X, y, sample_weight)
+    if run.time_limit is not None:
         # What was left of the limit was for this fit, and the limit is what the user gave.
         model.time_limit = run.time_limit
     return model

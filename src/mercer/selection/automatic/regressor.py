@@ -95,6 +95,7 @@ class KernelRegressor(MultiOutputMixin, Regression, AutomaticMachine):
             The groups of rows that belong together, such as those of a patient: kernels are judged
             by groups left out.
         """
+        self._tell_of_memory()
         run = Run(self.time_limit)
         X, y, sample_weight = self._opened(X, y, sample_weight)
         search = self._search(run, X, y, sample_weight, groups)

@@ -120,6 +120,7 @@ class KernelRidgeClassifier(Classification, KernelMachine):
         sample_weight : float or array of shape (n,), optional
             w; a whole weight counts as that many equal rows, zero as none.
         """
+        self._tell_of_memory()
         return self.fit_within(Run(self.time_limit), X, y, sample_weight)
 
     def fit_within(self, run: Run, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -278,6 +279,7 @@ class KernelRidgeClassifierCV(ChosenClassifier):
             none. With weights that are not all whole numbers a row is left out with all its
             weight.
         """
+        self._tell_of_memory()
         run = Run(self.time_limit)
         X, y, sample_weight = self._opened(X, y, sample_weight)
         kernels = candidates(self.kernels, X, beside(self))
