@@ -181,7 +181,7 @@ def test_exact_errors_without_room_take_for_ever(search):
     steps = min(entries_held_out(N, search.splits, 2))
     needed = entry_bytes(N, search.splits)
     for memory, work in ((needed, steps), (needed - 1, np.inf)):
-        found = replace(search, memory=memory)._exact_work(Gaussian(1.0), ALPHAS)
+        found = replace(search, memory=memory, limits=[])._exact_work(Gaussian(1.0), ALPHAS)
         assert found == Work(double=work)
     structured = search._structured(Linear(), ALPHAS).work
     assert search._exact_work(Linear(), ALPHAS) == Work(double=structured)

@@ -15,7 +15,6 @@ from mercer.data.deadline import TimeIsUpError
 from mercer.data.memory import memory_limit, steady_limit
 from mercer.data.stream import Stream
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError, warn_caller
-from mercer.estimators import KernelRidge
 from mercer.estimators.validation import training_subset
 from mercer.gram import unheld_gram_of
 from mercer.kernels import Kernel, recentred
@@ -30,6 +29,7 @@ from mercer.planning.landmarks import FEW, ByLandmarks, landmark_bytes, may_have
 from mercer.planning.plan import Least, check_choice
 from mercer.planning.rates import Work
 from mercer.selection.held_out import held_out_errors, held_out_losses
+from mercer.selection.refusals import singular_reason
 from mercer.selection.results import Round
 from mercer.selection.scoring import Scores
 from mercer.selection.sources import (
@@ -352,21 +352,9 @@ class Search:
         return self.scores(errors * self.units, X, self.y[rows] * self.units, self.weights[rows])
 
     def _reason(self, kernel: Kernel, alpha: float) -> Exception:
-        """Return why K + alpha W^-1 could not be inverted, as the exact solver words it."""
-        if kernel.is_conditional and not self.fit_intercept:
-            return ValueError(
-                f"{kernel!r} is positive semi-definite on coefficients of sum zero only, and "
-                f"alpha = {alpha:g} does not outweigh it; choose with fit_intercept=True"
-            )
-        model = KernelRidge(kernel, alpha, fit_intercept=self.fit_intercept, memory=self.memory)
-        try:
-            model.fit(self.X, self.y, self.weights)
-        except ValueError as error:
-            return error
-        return ValueError(
-            f"{kernel!r} with alpha = {alpha:g} is singular to working precision when rows are "
-            "held out; raise the smallest of alphas"
-        )
+        """Return why K + alpha W^-1 could not be inverted."""
+        rows = (self.X, self.y, self.weights)
+        return singular_reason(kernel, alpha, rows, self.fit_intercept, self.memory)
 
     def bytes(self, kernels: Sequence[Kernel], alphas: Sequence[Array]) -> list[int]:
         """Return the memory that every kernel takes on all rows."""
