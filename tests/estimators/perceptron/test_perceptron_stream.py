@@ -143,3 +143,17 @@ def test_partial_fit_certifies_the_rows_of_the_call(rng):
     y = np.where(X[:, 0] > 0.0, 1, -1)
     model = KernelPerceptron("linear").partial_fit(X, y, classes=[-1, 1])
     assert model.certificate_.value == model.mistakes_
+
+
+def test_a_first_call_that_came_to_nothing_leaves_the_next_one_the_first(rng, monkeypatch):
+    X = rng.normal(size=(40, 2))
+    y = np.sign(X[:, 0])
+    machine, expected = (KernelPerceptron(Gaussian(1.0)) for _ in range(2))
+    with monkeypatch.context() as patched:
+        patched.setattr(KernelPerceptron, "_learnt", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            machine.partial_fit(X, y, classes=[-1.0, 1.0])
+    machine.partial_fit(X, y, classes=[-1.0, 1.0])
+    expected.partial_fit(X, y, classes=[-1.0, 1.0])
+    assert_array_equal(machine.decision_function(X), expected.decision_function(X))
+    assert machine.n_seen_ == 40
