@@ -64,7 +64,8 @@ class Arguments(BaseEstimator):
 
     def _tell_of_memory(self) -> None:
         """Warn, where a fit begins, of a limit of memory that the process has no room in."""
-        warn_of_limit(self.memory)
+        if self.memory is not None:
+            warn_of_limit(self.memory)
 
     def _opened(self, X: Any, y: Any = None, sample_weight: Any = None) -> tuple[Any, Any, Any]:
         """Return rows, targets and weights of a fit, with rows on a disk as a stream."""
