@@ -31,6 +31,7 @@ from mercer.functions import DualFunction
 from mercer.gram import Gram, LandmarkGram, gram_of, unheld_gram_of
 from mercer.gram.pivots import checked_landmark_count
 from mercer.kernels import Kernel, recentred
+from mercer.native.lapack import one_blas_thread
 from mercer.planning import Plan, Settings, components_plan, planned_components
 from mercer.planning.landmarks import landmark_count, planned_landmarks
 from mercer.solvers import (
@@ -186,7 +187,10 @@ class EigenFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEst
     def _of_few_rows(self, gram: Gram, problem: ComponentProblem, run: Run) -> Components:
         """Return the components that there is time for, and warn."""
         seed = checked_seed(self.random_state) or 0
-        found = NystromComponents(min(len(gram), self.few_rows), seed).solve(gram, problem, run)
+        solver = NystromComponents(min(len(gram), self.few_rows), seed)
+        # Threads of a BLAS that wait for each other on a busy machine take longer than one.
+        with one_blas_thread():
+            found = solver.solve(gram, problem, run)
         warn_caller(
             f"the time limit of {self.time_limit:g} s was up; the components are those of "
             f"{found.n_landmarks} rows; raise time_limit, or give n_landmarks",
