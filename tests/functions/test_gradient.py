@@ -52,6 +52,18 @@ def test_on_a_line_it_is_the_same(table):
     assert_allclose(model.gradient(between), differences(model.predict, between, 1e-7), atol=1e-5)
 
 
+@pytest.mark.parametrize("machine", [mercer.KernelRegressor, mercer.KernelClassifier])
+def test_of_an_automatic_machine_it_is_that_of_its_model(machine, rng):
+    X = rng.normal(size=(25, 3))
+    y = X[:, 0] + X[:, 1] ** 2
+    model = machine().fit(X, y if machine is mercer.KernelRegressor else y > 1.0)
+    f = model.predict if machine is mercer.KernelRegressor else model.decision_function
+    between = X[:5] + 1e-2
+    assert model.gradient(between).shape == (5, 3)
+    slopes = differences(f, between)
+    assert_allclose(model.gradient(between), slopes, atol=1e-5 * np.abs(slopes).max())
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_of_classifiers_it_is_the_slope_of_the_decision_function(table, classes):
     X, y = table

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,6 +14,8 @@ from mercer.data.ranges import Levels, Ranges
 from mercer.estimators.estimator import Arguments, tag_rows
 from mercer.selection.automatic.ranges import warn_outside, warn_unknown, warn_unseen
 from mercer.solvers import Approximation
+
+Array = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
@@ -46,6 +50,20 @@ class AutomaticMachine(Arguments):
     def function_(self) -> Any:
         """The fitted function, that of `estimator_`."""
         return self._fitted().function_
+
+    def gradient(self, X: Any) -> Array:
+        """Return the gradient of f by its input at the rows `X`, as that of `estimator_` does.
+
+        Parameters
+        ----------
+        X : rows
+            Where to differentiate.
+
+        Returns
+        -------
+        array of shape (n, columns), or (n, columns, targets) if there are several
+        """
+        return np.asarray(self._fitted(X).gradient(X))
 
     def _fitted(self, X: Any = None) -> Any:
         """Return the model, after a look at rows that it is to predict."""
