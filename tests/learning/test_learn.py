@@ -165,6 +165,16 @@ def test_a_ridge_to_start_from_is_where_it_starts(table):
     assert learned.history[0].alpha == pytest.approx(0.03)
 
 
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_the_unit_of_the_targets_does_not_say_when_learning_ends(criterion, table):
+    X, y = table
+    one = learn("gaussian", X, y, criterion=criterion)
+    other = learn("gaussian", X, 2.0**30 * y, criterion=criterion)
+    assert one.ended_by == "convergence"
+    assert len(other.history) == len(one.history)
+    assert_allclose(other.kernel.length_scale, one.kernel.length_scale, rtol=1e-3)
+
+
 def test_targets_and_weights_may_be_named_columns_of_the_table(table):
     pd = pytest.importorskip("pandas")
     X, y = table

@@ -37,6 +37,15 @@ def test_they_are_as_likely_as_those_that_are_learned_term_by_term():
     assert again.history[0].value < other.history[0].value
 
 
+def test_the_unit_of_the_targets_does_not_say_when_learning_ends():
+    X, y, problem = data()
+    weights, alpha = learned_weights(TERMS, X, problem, 60, Run())
+    scaled = RidgeProblem(2.0**30 * y, problem.alpha, problem.weights, True)
+    others, ridge = learned_weights(TERMS, X, scaled, 60, Run())
+    assert_allclose(others, weights, rtol=1e-6)
+    assert_allclose(ridge, alpha, rtol=1e-6)
+
+
 def test_without_time_the_weights_are_equal():
     X, _, problem = data(20)
     weights, _ = learned_weights(TERMS, X, problem, 60, Run(1e-9))

@@ -285,7 +285,10 @@ class _Search:
             found, slopes = self.at(point)
             if not self.history:
                 self._note(point)
-            return share * found, share * slopes
+            # From the first one on: the unit of the targets, which adds a constant, is not to say
+            # which change is small.
+            first = self.history[0].value if self.history else found
+            return share * (found - first), share * slopes
 
         # Threads of the BLAS wait for each other longer than small inverses take.
         is_small = self.rows.n < self.rows_for_threads

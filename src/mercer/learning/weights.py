@@ -65,9 +65,11 @@ def learned_weights(
     ends = [math.log(end * unit) for end in (least, largest)]
     bounds = [(start[0] - REACH, start[0] + REACH)] * len(terms) + [(ends[0], ends[1])]
     best, point = math.inf, start
+    # What values are counted from: the unit of the targets adds a constant to all of them.
+    at_start: float | None = None
 
     def value(logarithms: Array) -> tuple[float, Array]:
-        nonlocal best, point
+        nonlocal best, point, at_start
         if run.is_over():
             raise TimeIsUpError
         c, alpha = np.exp(logarithms[:-1]), math.exp(logarithms[-1])
@@ -75,11 +77,12 @@ def learned_weights(
         found = restricted_likelihood((c @ flat).reshape(n, n), at)
         if found is None or not math.isfinite(found.value):
             # So much worse than what was seen that the line search turns back.
-            return abs(best) + 1e3 if math.isfinite(best) else 1e3, np.zeros(len(logarithms))
+            return 1e3, np.zeros(len(logarithms))
+        at_start = found.value if at_start is None else at_start
         if found.value < best:
             best, point = found.value, logarithms.copy()
         slopes = np.append(c * (flat @ found.G.reshape(-1)), found.by_alpha * alpha)
-        return found.value / problem.y.size, slopes / problem.y.size
+        return (found.value - at_start) / problem.y.size, slopes / problem.y.size
 
     with run.guarded(), run.limited():
         options = {"maxiter": max_iter}
