@@ -64,9 +64,9 @@ def test_scales_are_learned_of_however_many_columns():
 
 
 @pytest.mark.parametrize(
-    ("categories", "factors", "power"), [(1, 1, None), (3, 3, None), (4, 1, 4), (17, 1, 16)]
+    ("categories", "factors", "power"), [(1, 1, None), (12, 12, None), (13, 1, 13), (17, 1, 16)]
 )
-def test_up_to_three_categories_have_a_factor_each_and_more_a_power(categories, factors, power):
+def test_up_to_twelve_categories_have_a_factor_each_and_more_a_power(categories, factors, power):
     text = str(starts(table(categories))[0].kernel)
     assert text.count("match(") == factors
     assert text.count("+ constant(value=1.0)") == factors
@@ -98,14 +98,32 @@ def test_a_table_names_the_columns_that_are_read_and_an_array_reads_all():
 
 
 def test_without_numbers_the_default_kernel_is_taken_and_learned():
-    X = table(2)[["c0", "c1"]]
-    found = starts(X)
+    found = starts(table(1)[["c0"]])
     assert [(s.name, s.is_learned) for s in found] == [
         ("default", False),
         ("default, learned", True),
     ]
     assert found[1].leads
     assert [s.name for s in starts(sp.random(20, 5, 0.5, format="csr"))] == ["default"]
+
+
+def test_several_categories_without_numbers_make_a_product_and_a_sum():
+    X = table(3)[["c0", "c1", "c2"]]
+    product, learned, _, _, additive = starts(X)
+    assert (product.name, product.is_learned) == ("product", False)
+    assert (learned.name, learned.is_learned, learned.leads) == ("product, learned", True, True)
+    assert str(product.kernel).count("match(") == 3
+    assert product.kernel(X[:1])[0, 0] == pytest.approx(8.0)
+    assert len(additive.terms) == 3
+
+
+def test_text_beside_categories_keeps_its_term():
+    words = np.random.default_rng(0).choice(["one", "two", "three", "four", "five"], (40, 8))
+    X = table(2).drop(columns="x").assign(note=[" ".join(row) for row in words])
+    product = starts(X)[0].kernel
+    assert isinstance(product, Sum)
+    assert [("note" in str(term)) for term in product.terms] == [False, True]
+    assert str(product).count("match(") == 2
 
 
 def test_columns_that_say_nothing_leave_the_mean():

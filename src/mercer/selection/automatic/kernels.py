@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
+from operator import add, mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,7 +95,7 @@ def _all_starts(X: Any, keep: Any) -> list[Start]:
     columns = columns_with_roles(X, keep)
     numbers = [c.title for c in columns if c.role is Role.NUMBER]
     if not numbers:
-        return [Start("default", simple, False), Start("default, learned", simple, True)]
+        return list(_without_numbers(columns, simple))
     return list(_of_numbers(X, columns, numbers, simple))
 
 
@@ -102,23 +103,15 @@ def _of_numbers(
     X: Any, columns: list[Column], numbers: list[Any], simple: Kernel
 ) -> Iterator[Start]:
     others = [term for term in _terms(simple) if not _reads(term, numbers)]
-    categories = [c.title for c in columns if c.role is Role.CATEGORY]
-    # Categories of which each makes rows more alike by a factor of its own, where they agree; of
-    # more, the share that agrees does, to the power of their number, as a product of equal factors
-    # would: it costs a pass over all pairs of rows for every factor to learn.
-    most_factors, largest_power = 3, 16
-    is_few = len(categories) <= most_factors
-    groups = [[c] for c in categories] if is_few else [categories]
-    every = numbers if is_table(X) or categories or len(numbers) < len(columns) else []
+    factors = list(_factors(columns))
+    every = numbers if is_table(X) or factors or len(numbers) < len(columns) else []
 
     def start(name: str, is_scored: bool, is_learned: bool) -> Start:
         k = FAMILIES[name]("median")
         k = k.after(NormalScores()) if is_scored else k
         k = _placed(k.after(Standardize(missing=MEAN)), every)
-        for group in groups:
-            alike = Match(missing=OWN_CATEGORY).on(*group) + 1.0
-            k = k * (alike if len(group) == 1 else alike ** min(len(group), largest_power))
-        k = reduce(lambda total, term: total + term, others, k)
+        k = reduce(mul, factors, k)
+        k = reduce(add, others, k)
         title = f"{name} of ranks" if is_scored else name
         title = f"{title}, learned" if is_learned else title
         return Start(title, k, is_learned, FAMILIES[name], is_scored)
@@ -131,6 +124,41 @@ def _of_numbers(
     for is_scored in (False, True):
         for name in FAMILIES:
             yield start(name, is_scored, False)
+
+
+def _without_numbers(columns: list[Column], simple: Kernel) -> Iterator[Start]:
+    """Yield what is tried where no column holds numbers.
+
+    The default kernel adds what the categories say. A product of their factors knows what they say
+    together, too, as where one matters only beside a certain other.
+    """
+    if sum(column.role is Role.CATEGORY for column in columns) > 1:
+        others = [term for term in _terms(simple) if not _reads(term, [])]
+        k = reduce(add, others, reduce(mul, _factors(columns)))
+        yield Start("product", k, False)
+        yield Start("product, learned", k, True)
+    yield Start("default", simple, False)
+    yield Start("default, learned", simple, True)
+    if terms := tuple(_one_column_terms(columns, [])):
+        yield Start("additive, learned", Sum(terms), True, terms=terms)
+
+
+def _factors(columns: list[Column]) -> Iterator[Kernel]:
+    """Yield factors by which rows are more alike where their categories agree.
+
+    Every category has one of its own, so that those that say nothing are found. Of many the share
+    that agrees makes one, to the power of their number, as a product of equal factors would: it
+    costs passes over all pairs of rows for every factor to learn.
+    """
+    most_factors, largest_power = 12, 16
+    titles, alike = (
+        [c.title for c in columns if c.role is Role.CATEGORY],
+        Match(missing=OWN_CATEGORY),
+    )
+    if len(titles) <= most_factors:
+        yield from (alike.on(title) + 1.0 for title in titles)
+    else:
+        yield (alike.on(*titles) + 1.0) ** min(len(titles), largest_power)
 
 
 def _one_column_terms(columns: list[Column], numbers: list[Any]) -> Iterator[Kernel]:
