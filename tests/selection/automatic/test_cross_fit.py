@@ -12,7 +12,7 @@ from scipy.special import log_softmax
 
 from mercer import Gaussian, KernelClassifier, KernelRidge, Matern32, Polynomial
 from mercer.errors import MemoryLimitError
-from mercer.selection.automatic import classifier, cross_fit as module
+from mercer.selection.automatic import cross_fit as module, nested
 from mercer.selection.automatic.board import NESTED, Candidate, Leaderboard, Recipe
 from mercer.selection.automatic.cross_fit import CrossFit, stratified_folds
 from mercer.selection.automatic.kernels import Start
@@ -252,7 +252,7 @@ def test_folds_are_entered_if_they_are_counted_to_take_six_tenths_of_the_time(
         given.append((recipes, folds))
         return SimpleNamespace(expected=counted)
 
-    monkeypatch.setattr(classifier, "cross_fit_work", work)
+    monkeypatch.setattr(nested, "cross_fit_work", work)
     monkeypatch.setattr(
         CrossFit, "of", lambda search, single, folds, run: seen.append(run.seconds_left)
     )

@@ -127,8 +127,9 @@ class Leaderboard:
     successive halving: all kernels are scored on a few rows, and the best again on more. Scales of
     learned kernels come from some of the rows that they are scored on, from all where these are at
     most 800, so that their errors at new rows are larger, the more so the more columns and the
-    fewer rows there are. In nested cross-validation, which classes of up to 1000 rows have, every
-    fold of the rows is scored by kernels that are learned again from the other rows.
+    fewer rows there are. In nested cross-validation, which classes of up to 1000 rows have and
+    numbers of up to 200, every fold of the rows is scored by kernels that are learned again from
+    the other rows.
 
     Parameters
     ----------

@@ -25,6 +25,7 @@ from mercer.selection.automatic.kernels import reader_of_rows, unit_of
 from mercer.selection.automatic.labelled import LabelledRows, labels_by_number
 from mercer.selection.automatic.last import affords, fitted_last
 from mercer.selection.automatic.machine import AutomaticMachine
+from mercer.selection.automatic.nested import nested
 from mercer.selection.automatic.plans import (
     LIKELY_PARTS,
     automatic_plan,
@@ -271,35 +272,22 @@ class KernelClassifier(Classification, AutomaticMachine):
         is counted to take longer than its share of the time.
         """
         one, labels = board.without_means()[0], labels_by_number(search.y)
-        means = [c for c in board if c.parts]
-        rivals = [c for mean in means for c in mean.parts]
         count = self._n_folds(search)
-        if not count or not any(c.is_learned for c in (one, *rivals)):
+        if not count:
             return board, {}
         folds = search.folds(np.arange(len(labels)), labels) or stratified_folds(
             labels, count, search.seed
         )
         some = LabelledRows(one.kernel, search.X, labels, search.weights, folds)
-        if not some.has_every_class:
-            return board, {}
-        rivals += [c for c in board if not (c.is_learned or c.parts) and c.rows == one.rows][:1]
-        single = list({c.name: c for c in (one, *rivals)}.values())
         # The rest is for logistic regression, or for a comparison without folds should the clock be
         # faster than the count.
         share_of_kernels = 0.6
-        ahead = run.share(share_of_kernels)
-        if run.time_limit is not None:
-            recipes = [c.recipe if c.is_learned else None for c in single]
-            if not ahead.has(cross_fit_work(search, recipes, len(folds)).expected):
-                return board, {}
-        run.enter(f"nested cross-validation: learning the best without each of {len(folds)} folds")
-        # Threads of the BLAS gain little on these rows, and lose much where others use the machine.
-        with one_blas_thread():
-            crossed = CrossFit.of(search, single, folds, ahead)
-            ranked = None if crossed is None else crossed.ranked(board, single, bool(means))
-        if crossed is None or ranked is None:
+        again = None
+        if some.has_every_class:
+            again = nested(search, board, folds, run.share(share_of_kernels))
+        if again is None:
             return board, {}
-        board = ranked
+        crossed, board = again
         models = [crossed.calibrated(c, labels) for c in board if c.scored_by == NESTED]
         ridges = [model for model in models if not model.candidate.parts]
         found = {"ridge": min(ridges, key=attrgetter("loss"))}
