@@ -20,7 +20,7 @@ from mercer.kernels import Kernel
 from mercer.native.lapack import one_blas_thread
 from mercer.planning import Plan
 from mercer.selection.automatic.board import NESTED, Candidate, Leaderboard
-from mercer.selection.automatic.cross_fit import Compared, CrossFit, stratified_folds
+from mercer.selection.automatic.cross_fit import Compared, stratified_folds
 from mercer.selection.automatic.kernels import reader_of_rows, unit_of
 from mercer.selection.automatic.labelled import LabelledRows, labels_by_number
 from mercer.selection.automatic.last import affords, fitted_last

@@ -166,6 +166,7 @@ class _System:
         A strip of rows is finished while it is in the cache, and mirrored below the diagonal.
         """
         G, strip = self.inverse, 64
+        below = np.tri(strip, k=-1, dtype=bool)
         parts = [np.sqrt(factor) * self.u, *([] if V is None else [V])]
         V = np.hstack(parts)
         for start in range(0, len(G), strip):
@@ -173,8 +174,8 @@ class _System:
             rows = G[start:end, start:]
             rows *= factor
             rows -= V[start:end] @ V[start:].T
-            square = np.triu(rows[:, : end - start])
-            rows[:, : end - start] = square + np.triu(square, 1).T
+            square = rows[:, : end - start]
+            np.copyto(square, square.T, where=below[: end - start, : end - start])
             G[end:, start:end] = rows[:, end - start :].T
         return G
 
