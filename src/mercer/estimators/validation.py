@@ -157,6 +157,8 @@ def checked_unlabelled(estimator: BaseEstimator, kernel: Kernel, X: Any) -> Rows
     X = _narrowed(kernel, X)
     if _is_kept(kernel, X):
         return _taken_apart(estimator, kernel, X)
+    # What has no number of rows, as an iterator, is refused before numbers are looked for in it.
+    n_rows(X)
     return Rows.checked(_as_matrix(estimator, kernel, X))
 
 
