@@ -13,7 +13,7 @@ inline bool signal_arrived(void* = nullptr) {
     nanobind::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) return true;
     try {
-        nanobind::module_::import_("mercer.data.deadline").attr("check")();
+        nanobind::module_::import_("mercer.data.limits.deadline").attr("check")();
     } catch (nanobind::python_error& error) {
         error.restore();
         return true;

@@ -129,7 +129,7 @@ def test_a_gram_keeps_its_contract(name):
 @pytest.mark.parametrize("name", [name for name in GRAMS if name != "shared"])
 def test_a_limit_that_was_read_is_not_taken_for_one_that_was_given(name, monkeypatch):
     gram, block = GRAMS[name][0](), 20_000
-    monkeypatch.setattr("mercer.data.memory.available_bytes", lambda: 1000)
+    monkeypatch.setattr("mercer.data.limits.memory.available_bytes", lambda: 1000)
     assert gram.has_room(block)
     assert gram.memory > 0
     assert gram.has_room(block)

@@ -9,7 +9,7 @@ import scipy.linalg
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import ThreadpoolController
 
-from mercer.data.deadline import TimeIsUpError, until
+from mercer.data.limits.deadline import TimeIsUpError, until
 from mercer.native import lapack
 from mercer.native.threads import left_behind
 

@@ -64,7 +64,7 @@ def test_landmarks_are_as_many_as_time_and_memory_allow(limit, memory, least, mo
 def test_what_is_free_does_not_change_how_many_landmarks_there_are(many, monkeypatch):
     found = set()
     for free in (10**10, 3 * 10**8):
-        monkeypatch.setattr("mercer.data.memory.available_bytes", lambda free=free: free)
+        monkeypatch.setattr("mercer.data.limits.memory.available_bytes", lambda free=free: free)
         monkeypatch.setattr("mercer.planning.landmarks.ByLandmarks.exact_seconds", 1e-9)
         monkeypatch.setattr("mercer.planning.landmarks.ByLandmarks.approximate_seconds", 0.05)
         for model in (KernelRidge(), KernelSVR(), KernelPCA()):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer import Gaussian, KernelLogisticRegression, KernelRidge, KernelSVC, Polynomial
-from mercer.data import memory
+from mercer.data.limits import memory
 from mercer.errors import MemoryLimitError
 
 X = np.random.default_rng(0).normal(size=(30_000, 3))

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mercer.data.memory import room_of
+from mercer.data.limits.memory import room_of
 from mercer.errors import ApproximationWarning
 from mercer.estimators.validation import checked_seed
 from mercer.kernels import Linear, Precomputed

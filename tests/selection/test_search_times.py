@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.data.deadline import TimeIsUpError
-from mercer.data.memory import steady_limit
+from mercer.data.limits.deadline import TimeIsUpError
+from mercer.data.limits.memory import steady_limit
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError, MemoryLimitError
 from mercer.kernels import AdditiveChi2, Gaussian, Linear
 from mercer.native import NotPositiveError

@@ -16,7 +16,7 @@ from mercer import (
     KernelSVC,
     KernelSVR,
 )
-from mercer.data.deadline import TimeIsUpError, until
+from mercer.data.limits.deadline import TimeIsUpError, until
 from mercer.errors import ConvergenceWarning
 from mercer.estimators.estimator import KernelMachine
 from mercer.gram import landmark_gram, unheld_gram_of

@@ -5,7 +5,7 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from mercer.data.deadline import TimeIsUpError, check, seconds_left
+from mercer.data.limits.deadline import TimeIsUpError, check, seconds_left
 from mercer.native import lapack
 from mercer.solvers import Run
 

@@ -160,7 +160,7 @@ def fit(
     from mercer.cli.fitting.script import script_of
     from mercer.cli.fitting.split import Split, split
     from mercer.cli.fitting.trained import Choice, keep_limits
-    from mercer.data.memory import room_of, warn_of_limit
+    from mercer.data.limits.memory import room_of, warn_of_limit
     from mercer.data.ranges import Unseen
     from mercer.data.stream import some_rows
     from mercer.files import save
@@ -337,7 +337,7 @@ def _check_target(data: str, target: str | None) -> None:
 
 def _check_memory(memory: str | None) -> None:
     """Refuse what is no limit, or has no unit and is little: gigabytes will have been meant."""
-    from mercer.data.memory import memory_limit
+    from mercer.data.limits.memory import memory_limit
 
     try:
         memory_limit(memory)

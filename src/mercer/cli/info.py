@@ -94,7 +94,7 @@ def _inside(path: str, exact: bool) -> dict[str, Any]:
     from pathlib import Path
 
     from mercer.data.columns import n_rows
-    from mercer.data.memory import gigabytes
+    from mercer.data.limits.memory import gigabytes
     from mercer.files import load
     from mercer.files.form import form_of
     from mercer.kernels import Kernel
@@ -196,7 +196,7 @@ def _here() -> dict[str, str]:
     import platform
     from importlib.metadata import version
 
-    from mercer.data.memory import available_bytes, gigabytes
+    from mercer.data.limits.memory import available_bytes, gigabytes
     from mercer.native import describe
 
     engine = describe()

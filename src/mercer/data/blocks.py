@@ -8,7 +8,7 @@ from typing import Any
 from scipy.sparse import issparse
 
 from mercer.data.columns import is_matrix, is_table, n_columns, n_rows, take_rows
-from mercer.data.deadline import check
+from mercer.data.limits.deadline import check
 from mercer.data.stream.stream import Stream
 
 # How many numbers a block has, by where it is to stay.
@@ -27,7 +27,7 @@ def row_blocks(
 ) -> Iterator[slice]:
     """Yield slices of rows that hold about this many entries each, at least one row.
 
-    Before each of several blocks the clock is looked at, see `mercer.data.deadline`.
+    Before each of several blocks the clock is looked at, see `mercer.data.limits.deadline`.
 
     Parameters
     ----------

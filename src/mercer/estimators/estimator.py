@@ -15,8 +15,8 @@ from sklearn.utils import Tags, check_array
 
 from mercer.data.checks import refuse_mapping
 from mercer.data.columns import is_table
-from mercer.data.deadline import TimeIsUpError
-from mercer.data.memory import room_of, warn_of_limit
+from mercer.data.limits.deadline import TimeIsUpError
+from mercer.data.limits.memory import room_of, warn_of_limit
 from mercer.data.stream import Stream
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.arguments import parameters_of, twice_refusal, unknown_refusal

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from mercer.data.checks import as_floats, check_finite, check_not_infinite
 from mercer.data.columns import select_columns
-from mercer.data.memory import lacking, memory_limit
+from mercer.data.limits.memory import lacking, memory_limit
 from mercer.data.stream import Stream, opened, stream_of
 from mercer.data.stream.sources import ArraySource
 from mercer.errors import MemoryLimitError

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mercer.data.checks import Matrix
 from mercer.data.columns import n_rows, take_rows
 from mercer.data.layout import narrowed, used_columns
-from mercer.data.memory import lacking, memory_limit
+from mercer.data.limits.memory import lacking, memory_limit
 from mercer.errors import KernelOverflowError, MemoryLimitError
 from mercer.gram.choose import kept_gram_of
 from mercer.gram.gram import Array, Gram, Index, check_fits, positions

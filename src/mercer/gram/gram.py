@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mercer.data.blocks import MEMORY, row_blocks
 from mercer.data.checks import LARGEST_SINGLE, Matrix
-from mercer.data.memory import lacking, memory_limit
+from mercer.data.limits.memory import lacking, memory_limit
 from mercer.errors import MemoryLimitError
 from mercer.kernels.validity.rounding import SINGLE, STEP
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import PANEL, row_blocks
-from mercer.data.memory import gigabytes, lacking, least_limit
+from mercer.data.limits.memory import gigabytes, lacking, least_limit
 from mercer.data.stream import part_of
 from mercer.errors import MemoryLimitError
 from mercer.features import LandmarkMap

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mercer.data.blocks import LARGE, PANEL, blocks_of, narrow_blocks, row_blocks
 from mercer.data.checks import Matrix, fits_single
 from mercer.data.columns import n_rows, take_rows
-from mercer.data.memory import memory_limit, steady_limit
+from mercer.data.limits.memory import memory_limit, steady_limit
 from mercer.data.stream import part_of
 from mercer.features import LandmarkMap, factored_landmark_map, landmark_map
 from mercer.features.landmarks import (

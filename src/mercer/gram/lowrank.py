@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer.data.checks import Matrix, as_matrix
-from mercer.data.memory import memory_limit
+from mercer.data.limits.memory import memory_limit
 from mercer.gram.gram import Array, Gram, Index, check_fits, positions
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dgemm, dtrsm
 
 from mercer.data.columns import n_rows, take_rows
-from mercer.data.memory import steady_limit
+from mercer.data.limits.memory import steady_limit
 from mercer.data.stream import Stream
 from mercer.gram.gram import Gram
 from mercer.gram.streamed import StreamedGram

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.data.blocks import half_blocks
 from mercer.data.checks import as_matrix
-from mercer.data.memory import memory_limit
+from mercer.data.limits.memory import memory_limit
 from mercer.gram.dense import DenseGram
 from mercer.gram.gram import Array, Gram
 from mercer.gram.streamed import StreamedGram

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from mercer.data.blocks import MEMORY, row_blocks
 from mercer.data.checks import fits_single
 from mercer.data.columns import take_rows
-from mercer.data.memory import memory_limit
+from mercer.data.limits.memory import memory_limit
 from mercer.gram.gram import Array, Gram, Index, positions
 from mercer.kernels import Kernel
 from mercer.kernels.validity.rounding import FUNCTION, entry_errors

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mercer.data.categories import is_missing
 from mercer.data.checks import Matrix, check_finite, check_not_infinite
 from mercer.data.kinds import numbers_of
-from mercer.data.memory import gigabytes, memory_limit
+from mercer.data.limits.memory import gigabytes, memory_limit
 from mercer.data.moments import moments_of, sparse_moments
 from mercer.data.sequences import sequence_rows
 from mercer.data.stream import Stream

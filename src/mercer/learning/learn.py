@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.deadline import TimeIsUpError
+from mercer.data.limits.deadline import TimeIsUpError
 from mercer.estimators import KernelRidge
 from mercer.estimators.classes import checked_classification, one_against_rest
 from mercer.estimators.estimator import kernel_for

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.columns import is_matrix, is_table, n_columns
-from mercer.data.deadline import check
+from mercer.data.limits.deadline import check
 from mercer.errors import SingularSystemError
 from mercer.estimators import KernelRidge
 from mercer.kernels import Kernel

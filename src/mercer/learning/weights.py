@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.deadline import TimeIsUpError
+from mercer.data.limits.deadline import TimeIsUpError
 from mercer.kernels import Kernel
 from mercer.learning.variables import REACH
 from mercer.solvers import Run

@@ -14,7 +14,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from mercer.data.deadline import check, shielded
+from mercer.data.limits.deadline import check, shielded
 from mercer.native.threads import left_behind
 
 Array = NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.checks import Matrix
-from mercer.data.deadline import check
+from mercer.data.limits.deadline import check
 from mercer.data.symbols import Sequences
 from mercer.native.core import core, cpu_level, thread_count
 from mercer.native.twins import strings as strings_twin

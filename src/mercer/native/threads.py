@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
 from typing import Any, Generic, TypeVar
 
-from mercer.data.deadline import check
+from mercer.data.limits.deadline import check
 from mercer.native.core import become_worker, thread_count
 
 Job = TypeVar("Job")

@@ -10,8 +10,8 @@ import numpy as np
 
 from mercer.data.blocks import LARGE
 from mercer.data.columns import n_rows
+from mercer.data.limits.memory import memory_limit, steady_limit
 from mercer.data.listing import in_four_digits
-from mercer.data.memory import memory_limit, steady_limit
 from mercer.data.stream import Stream
 from mercer.gram import Gram, LandmarkGram, landmark_gram, unheld_gram_of
 from mercer.gram.landmarks import block_entries

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.data.columns import n_rows
-from mercer.data.memory import memory_limit, steady_limit
+from mercer.data.limits.memory import memory_limit, steady_limit
 from mercer.data.stream import Stream
 from mercer.gram import (
     FeatureGram,

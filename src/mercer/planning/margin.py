@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.data.columns import take_rows
-from mercer.data.memory import FOR_WORK, beside, memory_limit, steady_limit
+from mercer.data.limits.memory import FOR_WORK, beside, memory_limit, steady_limit
 from mercer.data.stream import Stream
 from mercer.gram import (
     Gram,

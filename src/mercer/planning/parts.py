@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from mercer.data.memory import steady_limit
+from mercer.data.limits.memory import steady_limit
 from mercer.kernels import Kernel
 from mercer.planning.costs import landmark_newton_work, landmark_work
 from mercer.planning.entries import entry_work

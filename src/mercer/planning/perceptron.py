@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mercer.data.columns import n_rows
-from mercer.data.memory import memory_limit
+from mercer.data.limits.memory import memory_limit
 from mercer.kernels import Kernel
 from mercer.planning.entries import entry_work
 from mercer.planning.plan import Plan, Settings, check_room

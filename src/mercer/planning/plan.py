@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from mercer.data.memory import gigabytes, lacking, least_limit
+from mercer.data.limits.memory import gigabytes, lacking, least_limit
 from mercer.data.stream import Stream
 from mercer.errors import MemoryLimitError
 from mercer.gram.pivots import RULES, unknown_rule

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from mercer.data.memory import memory_limit, steady_limit
+from mercer.data.limits.memory import memory_limit, steady_limit
 from mercer.data.stream import Stream
 from mercer.gram import Gram, features_of, gram_of, open_features_of, sparse_entries, unheld_gram_of
 from mercer.kernels import Kernel

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.blocks import MEMORY
-from mercer.data.deadline import TimeIsUpError
-from mercer.data.memory import memory_limit, steady_limit
+from mercer.data.limits.deadline import TimeIsUpError
+from mercer.data.limits.memory import memory_limit, steady_limit
 from mercer.data.stream import Stream
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError, warn_caller
 from mercer.estimators.validation import training_subset

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.memory import memory_limit
+from mercer.data.limits.memory import memory_limit
 from mercer.data.stream import Stream
 from mercer.estimators.refusals import refuse_by_landmarks, refuse_indefinite_kernel
 from mercer.gram import ChainGram, DenseGram, FeatureGram, Gram, LandmarkGram, unheld_gram_of

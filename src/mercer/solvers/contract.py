@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.deadline import TimeIsUpError, shielded
+from mercer.data.limits.deadline import TimeIsUpError, shielded
 from mercer.gram import Gram
 from mercer.solvers.run import Run
 
@@ -224,7 +224,7 @@ class Limited(ABC, Generic[Asked, Found]):
 
     Whoever writes a solver writes `_solved`: an iteration asks ``run.is_over()`` between its steps,
     or ``run.report(iteration, value)``, and what takes long in between looks at the clock by itself
-    (`mercer.data.deadline`). An answer that is there when the time is up is returned, with a
+    (`mercer.data.limits.deadline`). An answer that is there when the time is up is returned, with a
     residual that was measured, or is infinite.
     """
 

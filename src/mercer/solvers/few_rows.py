@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.deadline import TimeIsUpError, check, until
+from mercer.data.limits.deadline import TimeIsUpError, check, until
 from mercer.gram import Gram
 from mercer.native.lapack import one_blas_thread
 from mercer.solvers.choose import as_logistic_solver

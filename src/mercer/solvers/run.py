@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.deadline import TimeIsUpError, until
+from mercer.data.limits.deadline import TimeIsUpError, until
 from mercer.data.listing import in_four_digits
 from mercer.solvers.checkpoint import Checkpoint, State
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.optimize
 from numpy.typing import NDArray
 
-from mercer.data.deadline import check
+from mercer.data.limits.deadline import check
 from mercer.gram import Gram
 from mercer.solvers import LogisticProblem, MarginProblem, RidgeProblem, Run, Solution
 from mercer.solvers.contract import Solver

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mercer.data.blocks import CACHE, MEMORY, half_blocks, narrow_blocks, row_blocks
 from mercer.data.columns import is_table, take_rows
-from mercer.data.deadline import seconds_left
+from mercer.data.limits.deadline import seconds_left
 from mercer.data.stream import Stream
 from mercer.native.core import core, empty
 from mercer.native.strings import count_products, sparse_products

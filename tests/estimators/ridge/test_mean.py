@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import mercer
 from mercer import Gaussian, KernelRidge, KernelRidgeMean, KernelRidgeMeanClassifier, Laplacian
-from mercer.data.deadline import TimeIsUpError
+from mercer.data.limits.deadline import TimeIsUpError
 from mercer.estimators.estimator import KernelMachine
 from mercer.solvers.few_rows import FEW
 from refits import growth_of

@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
 from mercer import AdditiveChi2, FromFunction, Gaussian, KernelRidge, KernelRidgeCV, Spectrum
-from mercer.data.deadline import TimeIsUpError
+from mercer.data.limits.deadline import TimeIsUpError
 from mercer.errors import IndefiniteKernelError, MemoryLimitError
 from mercer.solvers import NystromRidge
 
@@ -197,7 +197,9 @@ def test_the_free_memory_changes_no_bit(is_sketched, rng, monkeypatch):
     X, y = wave(rng, 20_000)
     models = []
     for free in (8e9, 6e7):
-        monkeypatch.setattr("mercer.data.memory.available_bytes", lambda free=free: int(free))
+        monkeypatch.setattr(
+            "mercer.data.limits.memory.available_bytes", lambda free=free: int(free)
+        )
         solver = NystromRidge(is_sketched=is_sketched)
         models.append(KernelRidge(Gaussian(0.5), solver=solver, n_landmarks=60).fit(X, y))
     assert_array_equal(*(model.predict(X[:100]) for model in models))

@@ -14,7 +14,7 @@ from mercer import (
     KernelSVR,
     Spectrum,
 )
-from mercer.data.deadline import TimeIsUpError
+from mercer.data.limits.deadline import TimeIsUpError
 from mercer.errors import ConvergenceWarning, MemoryLimitError
 from mercer.functions import DualFunction
 from mercer.planning import margin

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 
 from contract import OF_THE_CLASS, checks
-from mercer.data.deadline import TimeIsUpError
+from mercer.data.limits.deadline import TimeIsUpError
 from mercer.errors import ApproximationWarning, IndefiniteKernelError, MemoryLimitError
 from mercer.estimators import KernelPCA, MercerMap
 from mercer.kernels import (

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import mercer
 from mercer import Gaussian, KernelClassifier
-from mercer.data.memory import room_of
+from mercer.data.limits.memory import room_of
 from mercer.data.ranges import Outside, outside_in_words
 from mercer.errors import ConvergenceWarning, OutsideRangeWarning
 from mercer.selection.automatic import classifier as module

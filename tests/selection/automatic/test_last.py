@@ -17,7 +17,7 @@ from mercer import (
     KernelRidgeMean,
     KernelRidgeMeanClassifier,
 )
-from mercer.data.memory import room_of
+from mercer.data.limits.memory import room_of
 from mercer.data.stream import stream_of
 from mercer.errors import ConvergenceWarning
 from mercer.planning import logistic_part, ridge_part

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mercer import KernelClassifier, KernelRegressor
-from mercer.data import memory
+from mercer.data.limits import memory
 
 
 def table(n=50):

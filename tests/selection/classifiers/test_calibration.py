@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mercer.data.deadline import TimeIsUpError
+from mercer.data.limits.deadline import TimeIsUpError
 from mercer.errors import ConvergenceWarning, MemoryLimitError
 from mercer.estimators import KernelRidge
 from mercer.kernels import Gaussian

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import KFold
 
-from mercer.data.deadline import TimeIsUpError
+from mercer.data.limits.deadline import TimeIsUpError
 from mercer.errors import MemoryLimitError
 from mercer.gram import PrecomputedGram
 from mercer.kernels import AdditiveChi2, Gaussian, Linear, recentred

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.data.memory import gigabytes
+from mercer.data.limits.memory import gigabytes
 from mercer.errors import MemoryLimitError
 from mercer.gram import DenseGram, PrecomputedGram, StreamedGram
 from mercer.kernels import Gaussian

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mercer.data.deadline import TimeIsUpError
+from mercer.data.limits.deadline import TimeIsUpError
 from mercer.gram import PrecomputedGram
 from mercer.solvers import LogisticProblem, Run
 from mercer.solvers.logistic import newton as module

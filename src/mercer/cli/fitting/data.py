@@ -20,7 +20,7 @@ from mercer.cli.fitting.known import Known
 from mercer.cli.fitting.order import TimeOrder, likely_times, time_order
 from mercer.cli.fitting.target import check_finite, counted, is_known, task_of, values_of
 from mercer.data.columns import take_rows
-from mercer.data.memory import memory_limit
+from mercer.data.limits.memory import memory_limit
 from mercer.data.stream import Stream, some_rows
 from mercer.errors import DataFileError, TextColumnsWarning
 from mercer.files.form import OPEN, Form

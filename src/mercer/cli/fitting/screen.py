@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mercer.cli.talk import heading, indented, pairs, quoted, wrapped
+from mercer.data.limits.memory import gigabytes
 from mercer.data.listing import as_text, in_four_digits, in_room
-from mercer.data.memory import gigabytes
 from mercer.kernels.language.brief import brief
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.columns import n_rows, stack_rows
-from mercer.data.memory import memory_limit
+from mercer.data.limits.memory import memory_limit
 from mercer.features import LandmarkMap, landmark_map
 from mercer.functions import DualFunction
 from mercer.gram.pivots import POOL, checked_landmark_count, chosen_landmarks

@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 
 from mercer.data.columns import column_values, is_table, n_rows
-from mercer.data.memory import lacking, memory_limit
+from mercer.data.limits.memory import lacking, memory_limit
 from mercer.data.stream import some_rows, stream_of
 from mercer.errors import MemoryLimitError
 from mercer.estimators.estimator import KernelEstimator

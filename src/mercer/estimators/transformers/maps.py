@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from mercer.data.checks import Matrix
 from mercer.data.layout import check_entries
-from mercer.data.memory import memory_limit
+from mercer.data.limits.memory import memory_limit
 from mercer.estimators.estimator import Arguments
 from mercer.estimators.transformers.eigen import EigenFeatures
 from mercer.gram.gram import check_fits

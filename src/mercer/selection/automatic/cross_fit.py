@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from mercer.data.columns import take_rows
-from mercer.data.deadline import TimeIsUpError, check
+from mercer.data.limits.deadline import TimeIsUpError, check
 from mercer.errors import ConvergenceWarning
 from mercer.estimators import KernelRidge
 from mercer.estimators.svm.probabilities import score_columns

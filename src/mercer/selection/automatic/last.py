@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from mercer.data.columns import is_table, n_columns, n_rows
-from mercer.data.memory import steady_limit
+from mercer.data.limits.memory import steady_limit
 from mercer.data.stream import Stream, part_of
 from mercer.errors import ConvergenceWarning, MemoryLimitWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression, KernelRidge, KernelRidgeMean

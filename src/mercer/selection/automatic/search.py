@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold
 
 from mercer.data.columns import take_rows
-from mercer.data.memory import lacking, steady_limit
+from mercer.data.limits.memory import lacking, steady_limit
 from mercer.errors import KernelOverflowError, MemoryLimitError, SingularSystemError
 from mercer.estimators.validation import training_subset
 from mercer.gram import gram_of

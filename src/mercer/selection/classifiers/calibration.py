@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from mercer.data.deadline import TimeIsUpError
+from mercer.data.limits.deadline import TimeIsUpError
 from mercer.errors import ConvergenceWarning, MemoryLimitError, warn_caller
 from mercer.estimators import KernelRidge, KernelRidgeMean
 from mercer.estimators.svm.probabilities import score_columns

@@ -11,7 +11,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 
 from mercer.data.columns import n_rows
-from mercer.data.memory import memory_limit
+from mercer.data.limits.memory import memory_limit
 from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelLogisticRegression
 from mercer.estimators.classes import Labelled

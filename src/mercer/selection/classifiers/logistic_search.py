@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.deadline import TimeIsUpError, until
+from mercer.data.limits.deadline import TimeIsUpError, until
 from mercer.errors import IndefiniteKernelError
 from mercer.estimators.refusals import refuse_by_landmarks, refuse_indefinite_kernel, with_points
 from mercer.estimators.validation import training_subset

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, xlog1py
 
-from mercer.data.deadline import check
+from mercer.data.limits.deadline import check
 from mercer.solvers.contract import OFFSET_ALONE, Solution
 from mercer.solvers.refusals import LARGEST_COST, too_costly
 from mercer.solvers.rounding import EPS, TINY, usual_unit

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.deadline import TimeIsUpError, shielded
+from mercer.data.limits.deadline import TimeIsUpError, shielded
 from mercer.gram import Gram
 from mercer.native.lapack import one_blas_thread
 from mercer.solvers.checkpoint import State

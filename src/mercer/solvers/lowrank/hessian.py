@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.deadline import check
+from mercer.data.limits.deadline import check
 from mercer.gram import LandmarkGram
 from mercer.solvers.checkpoint import State
 from mercer.solvers.logistic.likelihood import Root

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.deadline import TimeIsUpError, shielded
+from mercer.data.limits.deadline import TimeIsUpError, shielded
 from mercer.gram import Gram, HeldLandmarkGram, LandmarkGram, fits_features
 from mercer.solvers.checkpoint import State
 from mercer.solvers.contract import Solution

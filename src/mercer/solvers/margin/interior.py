@@ -14,7 +14,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf
 
 from mercer.data.blocks import PANEL, row_blocks
 from mercer.data.checks import Matrix
-from mercer.data.deadline import check
+from mercer.data.limits.deadline import check
 from mercer.gram import Gram, LowRankGram
 from mercer.native.threads import in_threads
 from mercer.solvers.margin.active_set import polished

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from mercer.data.deadline import shielded
+from mercer.data.limits.deadline import shielded
 from mercer.gram import Gram
 from mercer.native.lapack import one_blas_thread
 from mercer.solvers.contract import Solution

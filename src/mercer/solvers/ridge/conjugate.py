@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.deadline import shielded
-from mercer.data.memory import gigabytes
+from mercer.data.limits.deadline import shielded
+from mercer.data.limits.memory import gigabytes
 from mercer.errors import KernelOverflowError
 from mercer.gram import Gram, ScaledGram
 from mercer.gram.pivots import Pivots

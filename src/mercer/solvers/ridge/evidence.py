@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsymm
 
-from mercer.data.deadline import check
+from mercer.data.limits.deadline import check
 from mercer.native.lapack import cholesky, inverse_of_factor
 from mercer.native.threads import left_behind
 from mercer.solvers.ridge.bordered import RidgeProblem

@@ -10,7 +10,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from mercer.data.memory import lacking
+from mercer.data.limits.memory import lacking
 from mercer.errors import MemoryLimitError
 from mercer.features import LandmarkMap
 from mercer.gram import Gram, RecentredGram

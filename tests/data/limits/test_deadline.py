@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mercer.data.blocks import half_blocks, row_blocks
-from mercer.data.deadline import TimeIsUpError, check, seconds_left, shielded, until
+from mercer.data.limits.deadline import TimeIsUpError, check, seconds_left, shielded, until
 from mercer.gram import StreamedGram
 from mercer.kernels import Gaussian
 from mercer.native.threads import in_pool, in_threads

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from mercer.data import memory
-from mercer.data.memory import (
+from mercer.data.limits import memory
+from mercer.data.limits.memory import (
     FOR_WORK,
     OWN,
     Room,

@@ -1,0 +1,1 @@
+"""What a call may take: time until a deadline, and memory."""
