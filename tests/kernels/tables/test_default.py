@@ -222,6 +222,15 @@ def test_many_categories_are_categories_if_they_come_back():
     assert default_kernel({"city": cities}) == CATEGORIES.on("city")
 
 
+@pytest.mark.parametrize(("rows", "is_category"), [(3, True), (2, False)])
+def test_many_names_are_categories_if_each_comes_back_three_times(rows, is_category):
+    lasts = ["Miller", "Turner", "Baker", "Fisher", "Weaver", "Tanner", "Cooper", "Smith"]
+    firsts = ["Lisa", "Jo", "Ann", "Tom", "Max", "Eva", "Kim", "Sam"]
+    names = [f"{last}, {first}" for last in lasts for first in firsts]
+    rows_of = {"name": names * rows}
+    assert (default_kernel(rows_of) == CATEGORIES.on("name")) is is_category
+
+
 def test_one_value_repeated_in_a_small_table_is_enough():
     assert default_kernel({"colour": ["red", "blue", "red", "green"]}) == CATEGORIES.on("colour")
 

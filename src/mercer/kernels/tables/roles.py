@@ -33,6 +33,8 @@ from mercer.kernels.tables.spelled import NOTHING, Spelled, spelled
 
 # Rows below which one repeated value already says that text is a category.
 FEW_ROWS = 20
+# Words on average from which on text is prose, and less is a name.
+PROSE = 3
 
 # Names and values by which a column numbers the rows instead of describing them.
 KEY_NAME = re.compile(r"(.*[_\W])?(id|uuid|guid|key|index|rownames)|.*[a-z]I[Dd]", re.DOTALL)
@@ -266,14 +268,9 @@ def _category(
     return found(Role.TEXT, text_kernel=_text_kernel(words))
 
 
-def _text_kernel(words: list[Any], prose: int = 3) -> str:
-    """Return the kernel of a column of text, in the expression language.
-
-    Text of so many words on average is `prose`.
-    """
-    tokens = [len(word.split()) for word in words]
-    is_prose = np.mean(tokens) >= prose and all(isinstance(word, str) for word in words)
-    if is_prose:
+def _text_kernel(words: list[Any]) -> str:
+    """Return the kernel of a column of text, in the expression language."""
+    if _words_each(words) >= PROSE and all(isinstance(word, str) for word in words):
         return "words()"
     # Characters of the parts by which other text is compared.
     part_length = 3
@@ -284,6 +281,11 @@ def _text_kernel(words: list[Any], prose: int = 3) -> str:
     )
 
 
+def _words_each(texts: list[Any]) -> float:
+    """Return how many words texts have on average."""
+    return float(np.mean([len(text.split()) for text in texts]))
+
+
 def _are_categories(words: list[Any], n: int, short: int = 4) -> bool:
     """Whether the different words of a column of `n` of them are categories.
 
@@ -292,9 +294,11 @@ def _are_categories(words: list[Any], n: int, short: int = 4) -> bool:
     distinct = len(words)
     come_back = distinct <= n / 2 or (n < FEW_ROWS and distinct < n)
     # Text with at most so many different values, each of them twice on average, is a category; with
-    # more of them only if they come back this often.
+    # more of them only if they come back often: names sooner than texts of several words, which
+    # have some of these in common where they are not equal.
     most_levels = 50
-    rows_per_level = 10
+    rows_per_name, rows_per_text = 3, 10
+    rows_per_level = rows_per_name if _words_each(words) < PROSE else rows_per_text
     if come_back and (distinct <= most_levels or distinct <= n / rows_per_level):
         return True
     return float(np.median([len(word) for word in words])) < short
