@@ -11,6 +11,17 @@ from mercer.selection.splits import Splits
 N, ALPHAS = 12, np.array([0.1, 2.0])
 
 
+def errors_of(*given, at_once=None):
+    """The errors of all folds side by side, for all ridges."""
+    folds, parts = {}, []
+    for ridges, fold, errors in held_out_errors(*given, at_once):
+        folds.setdefault(ridges.start, []).append((fold, errors))
+    for part in folds.values():
+        assert [fold for fold, _ in part] == list(range(len(part)))
+        parts.append(np.concatenate([errors for _, errors in part], axis=1))
+    return np.concatenate(parts)
+
+
 @pytest.fixture
 def F(rng):
     return rng.normal(size=(N, 3))
@@ -66,7 +77,9 @@ def test_errors_of_folds_are_those_of_fits_to_the_others(F, Y, rng, kind, pairs)
     held = Entries(F @ F.T) if kind == "entries" else Features(F, 1 << 30)
     given = (held, Y, weights, copies, ALPHAS, True, Splits(N, pairs))
     expected = spelt_out(F @ F.T, Y, weights, pairs)
-    assert_allclose(held_out_errors(*given), expected, atol=1e-9)
+    assert_allclose(errors_of(*given), expected, atol=1e-9)
+    held = Entries(F @ F.T) if kind == "entries" else Features(F, 1 << 30)
+    assert_allclose(errors_of(held, *given[1:], at_once=1), expected, atol=1e-9)
     held = Entries(F @ F.T) if kind == "entries" else Features(F, 1 << 30)
     losses = held_out_losses(held, *given[1:])
     start = 0
@@ -82,7 +95,7 @@ def test_one_copy_of_every_row_is_left_out(F, Y, is_copied):
     copies = np.tile([1.0, 2.0, 4.0], N // 3) if is_copied else np.ones(N)
     K = F @ F.T
     given = (Y, copies.copy(), copies, ALPHAS, True, Splits(N))
-    errors = held_out_errors(Entries(K.copy()), *given)
+    errors = errors_of(Entries(K.copy()), *given)
     for m, alpha in enumerate(ALPHAS):
         for i in range(N):
             less = copies - (np.arange(N) == i)

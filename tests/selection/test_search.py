@@ -152,11 +152,12 @@ def test_a_scorer_sees_targets_and_errors_in_the_unit_of_the_user(rng):
         search_of(rng), units=np.array([8.0]), scores=Scores.of(scorer, False, False, True)
     )
     errors, rows = rng.normal(size=(1, 4, 1)), np.array([3, 5, 7, 11])
+    missed = errors.copy()
     search._judged(errors, rows)
     (X, y, predicted), truth = seen[0], 8.0 * search.y[rows, 0]
     assert_array_equal(X, search.X[rows])
     assert_allclose(y, truth)
-    assert_allclose(predicted, truth - 8.0 * errors[0, :, 0])
+    assert_allclose(predicted, truth - 8.0 * missed[0, :, 0])
 
 
 @pytest.mark.parametrize("splits", [None, Splits(N)])

@@ -11,11 +11,11 @@ from mercer.data.limits.memory import steady_limit
 from mercer.errors import ConvergenceWarning, IndefiniteKernelError, MemoryLimitError
 from mercer.kernels import AdditiveChi2, Gaussian, Linear
 from mercer.native import NotPositiveError
-from mercer.planning import Settings
-from mercer.planning.held_out import entries_held_out, landmarks_held_out, share_of_search
-from mercer.planning.landmarks import landmark_bytes
+from mercer.planning import Settings, held_out
+from mercer.planning.held_out import LandmarkErrors, entries_held_out, share_of_search
 from mercer.planning.rates import Work
 from mercer.selection import search as module
+from mercer.selection.refusals import warn_of_unusable
 from mercer.selection.scoring import Scores
 from mercer.selection.search import Search
 from mercer.selection.sources import entry_bytes
@@ -139,16 +139,16 @@ def test_ridges_with_which_a_kernel_is_singular_have_no_scores(search, monkeypat
     )
     assert np.isnan(search._scored(Singular(*ridges), Gaussian(2.0), ridges)).all()
     with pytest.warns(ConvergenceWarning, match=r"alpha = 0.1 and 5 more candidates cannot be"):
-        search.warn_of_unusable(7)
+        warn_of_unusable(search.unusable, 7)
     with pytest.raises(ValueError, match=r"no candidate can be fitted, such as alpha = 0.1: gauss"):
-        search.warn_of_unusable(6)
+        warn_of_unusable(search.unusable, 6)
 
 
 def test_one_candidate_that_cannot_be_fitted_is_named_alone(search):
-    search.warn_of_unusable(0)
+    warn_of_unusable(search.unusable, 0)
     search.unusable[Gaussian(1.0), 0.5] = "for a reason"
     with pytest.warns(ConvergenceWarning, match=r"alpha = 0.5 cannot be fitted.*: for a reason$"):
-        search.warn_of_unusable(2)
+        warn_of_unusable(search.unusable, 2)
 
 
 def test_a_kernel_that_is_indefinite_is_refused_whatever_its_ridge(search, monkeypatch):
@@ -192,12 +192,12 @@ def asked(monkeypatch):
     """What a choice by landmarks is asked, which is made at once."""
     seen = []
 
-    class Asked(module.ByLandmarks):
+    class Asked(held_out.ByLandmarks):
         def chosen(self, settings, kernel, exact):
             seen.append((self, kernel, exact))
             return replace(settings, solver="nystrom")
 
-    monkeypatch.setattr(module, "ByLandmarks", Asked)
+    monkeypatch.setattr(held_out, "ByLandmarks", Asked)
     return seen
 
 
@@ -216,9 +216,9 @@ def test_landmarks_are_asked_for_where_they_were_named_or_rows_are_many(search, 
     (first, kernel, exact), _ = asked
     assert kernel == kernels[0]
     assert exact == search._exact_work(kernels[0], ALPHAS)
-    assert first.work(7) == Work(double=landmarks_held_out((N, 7), search.splits, 2))
-    # Two ridges of two targets.
-    assert first.bytes(7) == landmark_bytes(N, 7, 4, steady_limit())
+    errors = LandmarkErrors(N, 2, 2, search.splits, False)
+    assert first.work(7) == Work(double=errors.work(7))
+    assert first.bytes(7) == errors.bytes(7, steady_limit())
 
 
 def test_where_a_kernel_takes_no_landmarks_none_is_asked_for(search, asked, monkeypatch):

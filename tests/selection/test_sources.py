@@ -9,12 +9,13 @@ from mercer.kernels import AdditiveChi2, FromFunction, Gaussian, Laplacian, Line
 from mercer.planning import Settings
 from mercer.planning.entries import FEATURE_BYTES
 from mercer.planning.held_out import (
+    LandmarkErrors,
     chain_held_out,
     entries_held_out,
     features_held_out,
     landmarks_held_out,
 )
-from mercer.planning.landmarks import landmark_bytes, landmark_count
+from mercer.planning.landmarks import landmark_count
 from mercer.selection import sources as module
 from mercer.selection.sources import (
     Chain,
@@ -134,17 +135,19 @@ def test_entries_are_looked_at_where_nothing_proves_them_definite(
 @pytest.mark.parametrize(("given", "taken"), [(7, 7), (99, N), (None, None)])
 def test_a_source_by_landmarks_has_no_more_of_them_than_rows(rng, given, taken):
     X, settings = rng.normal(size=(N, 2)), Settings("nystrom", n_landmarks=given, memory=MEMORY)
-    found = LandmarkSource.of(Gaussian(1.0), X, (N, 3), halves(N), 5, settings)
+    errors = LandmarkErrors(N, 3, 5, halves(N), False)
+    found = LandmarkSource.of(Gaussian(1.0), X, settings, errors)
     assert found.settings.n_landmarks == taken
     m = landmark_count(found.settings, N)
-    assert found.work == landmarks_held_out((N, m), halves(N), 5)
-    assert found.bytes == landmark_bytes(N, m, 5 * 3, MEMORY)
+    assert found.work == errors.work(m) == landmarks_held_out((N, m), halves(N), 5)
+    assert found.bytes == errors.bytes(m, MEMORY)
+    assert found.at_once == 5
 
 
 def test_landmarks_that_were_given_are_taken_as_they_are(rng):
     X = rng.normal(size=(N, 2))
     settings = Settings("nystrom", n_landmarks=99, landmarks=X[:4], memory=MEMORY)
-    found = LandmarkSource.of(Gaussian(1.0), X, (N, 3), None, 5, settings)
+    found = LandmarkSource.of(Gaussian(1.0), X, settings, LandmarkErrors(N, 3, 5, None, False))
     assert found.settings is settings
 
 

@@ -17,7 +17,7 @@ def test_leaving_out_every_row_needs_no_list():
     splits = Splits.of(LeaveOneOut(), X, Y, None, 9)
     assert splits.pairs is None
     assert splits.tested.tolist() == list(range(9))
-    assert splits.folds == [slice(0, 9)]
+    assert [test.tolist() for test in splits.tests] == [list(range(9))]
     assert splits.scored_folds is None
     assert splits.are_single
     assert splits.on(np.array([1, 4])).n == 2
@@ -27,7 +27,7 @@ def test_folds_follow_each_other_in_the_rows_tested():
     splits = Splits.of(KFold(4), X, Y, None, 9)
     assert splits.sizes.tolist() == [3, 2, 2, 2]
     assert splits.tested.tolist() == list(range(9))
-    assert splits.folds == [slice(0, 3), slice(3, 5), slice(5, 7), slice(7, 9)]
+    assert [test.tolist() for test in splits.tests] == [[0, 1, 2], [3, 4], [5, 6], [7, 8]]
     assert list(splits.scored_folds) == [0, 1, 2, 3]
     assert splits.are_complements
     assert not splits.are_single

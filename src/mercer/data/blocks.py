@@ -74,7 +74,7 @@ def blocks_of(
         yield rows, take_rows(X, rows)
 
 
-def narrow_blocks(X: Any) -> Iterator[tuple[slice, Any]]:
+def narrow_blocks(X: Any, most: int | None = None) -> Iterator[tuple[slice, Any]]:
     """Yield some rows of `X` at a time where no more is made of a row than numbers like its own.
 
     Maps of a kernel copy the rows of a block a few times over, so that it is by their columns that
@@ -84,6 +84,8 @@ def narrow_blocks(X: Any) -> Iterator[tuple[slice, Any]]:
     ----------
     X : rows
         As for `blocks_of`.
+    most : int, optional
+        The rows of a block at most.
     """
     # Rows of a block at least: whatever it meets is looked at again for every block.
     least = 1 << 10
@@ -91,7 +93,8 @@ def narrow_blocks(X: Any) -> Iterator[tuple[slice, Any]]:
     if is_table(X) or is_matrix(X):
         entries = X.nnz if issparse(X) else n_rows(X) * n_columns(X)
         width = -(-entries // max(n_rows(X), 1))
-    yield from blocks_of(X, min(width, MEMORY // least))
+    width = min(width, MEMORY // least)
+    yield from blocks_of(X, width if most is None else max(width, -(-MEMORY // most)))
 
 
 def half_blocks(n: int, entries: int | None = None) -> Iterator[tuple[slice, slice]]:

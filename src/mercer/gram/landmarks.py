@@ -149,10 +149,19 @@ class LandmarkGram(Gram):
     def cross_product(self, V: Array) -> Array:
         """Return K_nm V in float64, the matrix never stored."""
         out = np.empty((len(self), *V.shape[1:]))
-        program = self.landmarks.kernel.program
-        for rows, some in narrow_blocks(self.X):
-            out[rows] = apply(program, some, self.landmarks.rows, V)
+        for rows, product in self.product_blocks(V):
+            out[rows] = product
         return out
+
+    def product_blocks(self, V: Array, most: int | None = None) -> Iterator[tuple[slice, Array]]:
+        """Yield K_nm V of some rows at a time, so many at most, with where they stand."""
+        program = self.landmarks.kernel.program
+        for rows, some in narrow_blocks(self.X, most):
+            yield rows, apply(program, some, self.landmarks.rows, V)
+
+    def rows_at_once(self, width: int) -> int:
+        """Return of how many rows so many numbers each take as much as two blocks of features."""
+        return max(1, 2 * block_entries(self.steady_memory) // width)
 
     def cross_transposed(self, U: Array) -> Array:
         """Return K_mn U in float64, the matrix never stored."""

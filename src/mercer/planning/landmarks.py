@@ -116,12 +116,22 @@ class ByLandmarks:
         This is for a solver of landmarks that was named without their number, or that is the only
         one for the rows.
         """
-        if settings.n_landmarks is not None or not isinstance(settings.landmarks, str):
+        if settings.has_landmarks:
             return settings
         m = landmark_count(settings, self.rows)
         if settings.time_limit is not None or self.bytes(m) > steady_limit(settings.memory):
             m = min(m, max(self.most(settings), min(LEAST, self.rows)))
         return replace(settings, n_landmarks=m)
+
+    def within_memory(self, settings: Settings) -> Settings:
+        """Return the settings as they are, or `limited` where the memory allows fewer landmarks.
+
+        Some of the rows, on which a search begins, are then not due fewer than these.
+        """
+        if settings.has_landmarks:
+            return settings
+        has_room = self.bytes(landmark_count(settings, self.rows)) <= steady_limit(settings.memory)
+        return settings if has_room else self.limited(settings)
 
     def plan(self, settings: Settings, gram: Gram) -> Plan | None:
         """Return what landmarks take, or None where all rows would be some."""

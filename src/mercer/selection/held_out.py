@@ -24,8 +24,9 @@ def held_out_errors(
     alphas: Array,
     fit_intercept: bool,
     splits: Splits,
-) -> Array:
-    """Return y minus the prediction of the fit without the fold, at every test row.
+    at_once: int | None = None,
+) -> Iterator[tuple[slice, int, Array]]:
+    """Yield y minus the prediction of the fit without the fold, at its test rows.
 
     Parameters
     ----------
@@ -44,16 +45,24 @@ def held_out_errors(
         Whether there is an offset.
     splits : Splits
         The folds.
+    at_once : int, optional
+        For how many ridges errors are there at the same time; by default for all.
 
-    Returns
-    -------
-    array of shape (alphas, test rows, targets)
-        In the order of ``splits.tested``.
+    Yields
+    ------
+    ridges : slice
+        Which of the ridges these are.
+    fold : int
+        The number of the fold, 0 for rows that are left out one by one.
+    errors : array of shape (ridges, test rows, targets)
+        In the order of the test rows of the fold; the caller's own.
     """
-    if splits.pairs is None:
-        return _one_copy_left_out(held.path(weights, fit_intercept).at(y, alphas), copies)
-    folds = _by_folds(held, y, weights, alphas, fit_intercept, splits)
-    return np.concatenate([errors for _, errors in folds], axis=1)
+    folds = _by_folds(held, y, weights, copies, alphas, fit_intercept, splits, at_once)
+    for ridges, fold, test, blocks in folds:
+        errors = np.empty((len(alphas[ridges]), len(test), y.shape[1]))
+        for rows, some in blocks:
+            errors[:, rows] = some
+        yield ridges, fold, errors
 
 
 def held_out_losses(
@@ -68,45 +77,73 @@ def held_out_losses(
     """Return the weighted mean squared error of every fold, of shape (alphas, targets, folds).
 
     Rows that are left out one by one are one fold. The parameters are those of `held_out_errors`,
-    whose result is never there as a whole where structure spares it.
+    whose results are never there as a whole where structure spares them: squares are summed up
+    block by block, in the order of the rows.
     """
-    if splits.pairs is not None:
-        folds = _by_folds(held, y, weights, alphas, fit_intercept, splits)
-        return np.stack([_mean_square(e, weights[test]) for test, e in folds], axis=2)
-    fits = held.path(weights, fit_intercept).at(y, alphas)
-    if (copies == 1.0).all():
-        return fits.losses()[:, :, None]
-    return _mean_square(_one_copy_left_out(fits, copies), weights)[:, :, None]
+    if splits.pairs is None and (copies == 1.0).all():
+        return held.path(weights, fit_intercept).at(y, alphas).losses()[:, :, None]
+    folds = _by_folds(held, y, weights, copies, alphas, fit_intercept, splits)
+    losses = [_mean_square(blocks, weights[test]) for _, _, test, blocks in folds]
+    return np.stack(losses, axis=2)
 
 
-def _one_copy_left_out(fits: RidgeFits, copies: Array) -> Array:
-    errors = fits.leave_one_out()
-    if (copies == 1.0).all():
-        return errors
-    return less_one(errors, fits.residuals(), copies[:, None])
+Blocks = Iterator[tuple[slice, Array]]
 
 
 def _by_folds(
-    held: Held, y: Array, weights: Array, alphas: Array, fit_intercept: bool, splits: Splits
-) -> Iterator[tuple[Rows, Array]]:
-    """Yield the test rows of every fold with their errors."""
-    pairs = splits.pairs or ()
-    if splits.are_single:
-        errors = held.path(weights, fit_intercept).at(y, alphas).leave_one_out()
-        for _, test in pairs:
-            yield test, errors[:, test]
+    held: Held,
+    y: Array,
+    weights: Array,
+    copies: Array,
+    alphas: Array,
+    fit_intercept: bool,
+    splits: Splits,
+    at_once: int | None = None,
+) -> Iterator[tuple[slice, int, Rows, Blocks]]:
+    """Yield some of the ridges, the number of a fold, its test rows, and their errors in blocks."""
+    step = at_once or len(alphas)
+    parts = [slice(i, min(i + step, len(alphas))) for i in range(0, len(alphas), step)]
+    if splits.are_single or held.by_identity(splits, len(alphas)):
+        path = held.path(weights, fit_intercept)
+        for ridges in parts:
+            fits = path.at(y, alphas[ridges])
+            for fold, test, blocks in _of_one_path(fits, copies, splits):
+                yield ridges, fold, test, blocks
         return
-    if held.by_identity(splits, len(alphas)):
-        fits = held.path(weights, fit_intercept).at(y, alphas)
-        for _, test in pairs:
-            yield test, fits.leave_out(test)
-        return
-    for train, test in pairs:
+    for fold, (train, test) in enumerate(splits.pairs or ()):
         part, others = held.split(train, test)
-        fits = part.path(weights[train], fit_intercept).at(y[train], alphas)
-        yield test, y[test] - fits.predicted(others)
+        path = part.path(weights[train], fit_intercept)
+        for ridges in parts:
+            fits = path.at(y[train], alphas[ridges])
+            blocks = fits.predicted_by_blocks(others)
+            yield ridges, fold, test, ((rows, y[test[rows]] - f) for rows, f in blocks)
 
 
-def _mean_square(errors: Array, weights: Array) -> Array:
+def _of_one_path(
+    fits: RidgeFits, copies: Array, splits: Splits
+) -> Iterator[tuple[int, Rows, Blocks]]:
+    """Yield the number of every fold, its test rows, and their errors in blocks."""
+    if splits.pairs is None:
+        yield 0, splits.tests[0], _one_copy_left_out(fits, copies)
+        return
+    # Rows that are folds by themselves are held out with all their copies.
+    errors = fits.leave_one_out() if splits.are_single else None
+    for fold, (_, test) in enumerate(splits.pairs):
+        if errors is None:
+            yield fold, test, fits.leave_out_by_blocks(test)
+        else:
+            yield fold, test, iter([(slice(0, len(test)), errors[:, test])])
+
+
+def _one_copy_left_out(fits: RidgeFits, copies: Array) -> Blocks:
+    if (copies == 1.0).all():
+        yield from fits.leave_one_out_by_blocks()
+        return
+    for rows, errors, residuals in fits.missed_by_blocks():
+        yield rows, less_one(errors, residuals, copies[rows, None])
+
+
+def _mean_square(blocks: Blocks, weights: Array) -> Array:
     """Return the weighted mean of squared errors, of shape (alphas, targets)."""
-    return np.asarray(np.einsum("mit,mit,i->mt", errors, errors, weights) / weights.sum())
+    sums = [np.einsum("mit,mit,i->mt", e, e, weights[rows]) for rows, e in blocks]
+    return np.asarray(sum(sums) / weights.sum())

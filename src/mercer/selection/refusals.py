@@ -1,9 +1,11 @@
-"""Why a candidate of a search cannot be fitted."""
+"""Why candidates of a search cannot be fitted, and what is said of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from mercer.errors import ConvergenceWarning, warn_caller
 from mercer.estimators import KernelRidge
 from mercer.kernels import Kernel
 
@@ -36,4 +38,27 @@ def singular_reason(
     return ValueError(
         f"{kernel!r} with alpha = {alpha:g} is singular to working precision when rows are held "
         "out; raise the smallest of alphas"
+    )
+
+
+def warn_of_unusable(unusable: Mapping[tuple[Kernel, float], str], candidates: int) -> None:
+    """Name the candidates that cannot be fitted, or refuse to choose where none can.
+
+    Parameters
+    ----------
+    unusable : dict
+        Why they cannot, by kernel and ridge.
+    candidates : int
+        How many there are in all.
+    """
+    if not unusable:
+        return
+    (kernel, alpha), reason = next(iter(unusable.items()))
+    if len(unusable) == candidates:
+        raise ValueError(f"no candidate can be fitted, such as alpha = {alpha:g}: {reason}")
+    more = len(unusable) - 1
+    warn_caller(
+        f"{kernel!r} with alpha = {alpha:g}{f' and {more} more candidates' if more else ''} "
+        f"cannot be fitted, and the choice is among the others: {reason}",
+        ConvergenceWarning,
     )

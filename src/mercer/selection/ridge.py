@@ -22,6 +22,7 @@ from mercer.planning.held_out import entries_held_out
 from mercer.selection.delegate import Chosen
 from mercer.selection.grid import candidates, default_grid, reader_of, ridges
 from mercer.selection.plan import ridge_search_plan
+from mercer.selection.refusals import warn_of_unusable
 from mercer.selection.results import Round, sentence, table
 from mercer.selection.samples import SEED
 from mercer.selection.scoring import Scores
@@ -224,7 +225,7 @@ class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
         search = search.leaving_a_fit(kernels, alphas)
         rounds = self._rounds(kernels, alphas, search)
         self._keep(rounds)
-        search.warn_of_unusable(sum(map(len, alphas)))
+        warn_of_unusable(search.unusable, sum(map(len, alphas)))
         if search.run.ended_by or rounds[-1].is_cut:
             all_scored = "" if search.run.ended_by else f" on more than {rounds[-1].n_rows} rows"
             warn_caller(

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from mercer.data.blocks import MEMORY
 from mercer.data.limits.deadline import TimeIsUpError
-from mercer.data.limits.memory import memory_limit, steady_limit
+from mercer.data.limits.memory import memory_limit
 from mercer.data.stream import Stream
-from mercer.errors import ConvergenceWarning, IndefiniteKernelError, warn_caller
+from mercer.errors import IndefiniteKernelError
 from mercer.estimators.validation import training_subset
 from mercer.gram import unheld_gram_of
 from mercer.kernels import Kernel, recentred
@@ -24,8 +24,8 @@ from mercer.native.lapack import one_blas_thread
 from mercer.native.threads import in_pool
 from mercer.planning import Settings, ridge_work
 from mercer.planning.entries import entry_work
-from mercer.planning.held_out import entries_held_out, landmarks_held_out, share_of_search
-from mercer.planning.landmarks import FEW, ByLandmarks, landmark_bytes, may_have_landmarks
+from mercer.planning.held_out import LandmarkErrors, entries_held_out, share_of_search
+from mercer.planning.landmarks import FEW, may_have_landmarks
 from mercer.planning.plan import Least, check_choice
 from mercer.planning.rates import Work
 from mercer.selection.held_out import held_out_errors, held_out_losses
@@ -153,20 +153,18 @@ class Search:
         """
         # Of few rows nothing would be saved.
         is_asked = settings.is_open and (len(self) > FEW or settings.has_landmarks)
-        least = None
+        least, landmarks = None, self._errors(max(map(len, alphas))).by_landmarks(settings)
         if is_asked and all(may_have_landmarks(settings, kernel) for kernel in kernels):
-            (n, targets), count = self.y.shape, max(map(len, alphas))
             exact = max(map(self._exact_work, kernels, alphas), key=lambda work: work.cost)
-            memory = steady_limit(settings.memory)
-            landmarks = ByLandmarks(
-                n,
-                lambda m: Work(double=landmarks_held_out((n, m), self.splits, count)),
-                lambda m: landmark_bytes(n, m, count * targets, memory),
-            )
             least = landmarks.least(settings, kernels[0])
             settings = landmarks.chosen(settings, kernels[0], exact)
         found = settings.for_rows(self.X) if isinstance(self.X, Stream) else settings
-        return replace(self, by_landmarks=found if found.names(NystromRidge) else None, least=least)
+        by_landmarks = landmarks.within_memory(found) if found.names(NystromRidge) else None
+        return replace(self, by_landmarks=by_landmarks, least=least)
+
+    def _errors(self, alphas: int) -> LandmarkErrors:
+        (n, targets), is_judged = self.y.shape, self.scores.scorer is not None
+        return LandmarkErrors(n, targets, alphas, self.splits, is_judged)
 
     def _exact_work(self, kernel: Kernel, alphas: Array) -> Work:
         """Return what held-out errors of a kernel take without landmarks; infinite if no room."""
@@ -291,8 +289,8 @@ class Search:
     ) -> FeatureSource | Chain | LandmarkSource | None:
         if self.by_landmarks is not None:
             kernel = self._solved_with(kernel)
-            how = (self.splits, len(alphas), self.by_landmarks)
-            return LandmarkSource.of(kernel, self.X, self.y.shape, *how)
+            errors = self._errors(len(alphas))
+            return LandmarkSource.of(kernel, self.X, self.by_landmarks, errors)
         return self._without_entries(kernel, alphas)
 
     def _without_entries(self, kernel: Kernel, alphas: Array) -> FeatureSource | Chain | None:
@@ -341,15 +339,17 @@ class Search:
         how = (alphas, self.fit_intercept, self.splits)
         if self.scores.scorer is None:
             return self.scores.of_losses(held_out_losses(*rows, *how))
-        errors = held_out_errors(*rows, *how)
-        tested = self.splits.tested
-        folds = [self._judged(errors[:, fold], tested[fold]) for fold in self.splits.folds]
-        return np.stack(folds, axis=2)
+        at_once = source.at_once if isinstance(source, LandmarkSource) else None
+        scores, tests = self._unscored(alphas), self.splits.tests
+        for ridges, fold, errors in held_out_errors(*rows, *how, at_once):
+            scores[ridges, :, fold] = self._judged(errors, tests[fold])
+        return scores
 
     def _judged(self, errors: Array, rows: Positions) -> Array:
         """Return the scores of errors at some rows, of shape (alphas, columns)."""
         X = training_subset(self.reader, self.X, rows)
-        return self.scores(errors * self.units, X, self.y[rows] * self.units, self.weights[rows])
+        errors *= self.units
+        return self.scores(errors, X, self.y[rows] * self.units, self.weights[rows])
 
     def _reason(self, kernel: Kernel, alpha: float) -> Exception:
         """Return why K + alpha W^-1 could not be inverted."""
@@ -364,20 +364,6 @@ class Search:
         """Refuse kernels of which none has the memory that it takes on all rows."""
         self._check(min(self.bytes(kernels, alphas)))
 
-    def warn_of_unusable(self, candidates: int) -> None:
-        """Name the candidates that cannot be fitted, or refuse to choose where none can."""
-        if not self.unusable:
-            return
-        (kernel, alpha), reason = next(iter(self.unusable.items()))
-        if len(self.unusable) == candidates:
-            raise ValueError(f"no candidate can be fitted, such as alpha = {alpha:g}: {reason}")
-        more = len(self.unusable) - 1
-        warn_caller(
-            f"{kernel!r} with alpha = {alpha:g}{f' and {more} more candidates' if more else ''} "
-            f"cannot be fitted, and the choice is among the others: {reason}",
-            ConvergenceWarning,
-        )
-
     def _at_once(self, sources: Sequence[Source]) -> int:
         """Return how many kernels are scored side by side: there is memory for so many."""
         count, needed = min(thread_count(), len(sources)), max(source.bytes for source in sources)
@@ -389,5 +375,9 @@ class Search:
 
     def _check(self, needed: int) -> None:
         """Refuse what takes more bytes than the limit."""
-        hint = "" if self.splits is None else ", or use cv='gcv', which needs half as much"
+        hint = ""
+        if self.by_landmarks is not None:
+            hint = " or landmarks"
+        elif self.splits is not None and needed <= 2 * self.limit:
+            hint = ", or use cv='gcv', which needs half as much"
         check_choice(len(self), needed, self.limit, hint, self.least)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.data.limits.memory import memory_limit
+from mercer.data.limits.memory import memory_limit, steady_limit
 from mercer.data.stream import Stream
 from mercer.estimators.refusals import refuse_by_landmarks, refuse_indefinite_kernel
 from mercer.gram import ChainGram, DenseGram, FeatureGram, Gram, LandmarkGram, unheld_gram_of
@@ -16,17 +16,12 @@ from mercer.kernels import Kernel
 from mercer.planning import Settings
 from mercer.planning.entries import FEATURE_BYTES, few_features
 from mercer.planning.held_out import (
+    LandmarkErrors,
     chain_held_out,
     entries_held_out,
     features_held_out,
-    landmarks_held_out,
 )
-from mercer.planning.landmarks import (
-    landmark_bytes,
-    landmark_count,
-    landmarks_of_part,
-    planned_landmarks,
-)
+from mercer.planning.landmarks import landmark_count, landmarks_of_part, planned_landmarks
 from mercer.selection.splits import Splits
 from mercer.solvers import ChainPath, FeaturePath, RidgePath
 from mercer.solvers.line.path import ChainFits
@@ -163,24 +158,17 @@ class LandmarkSource:
     settings: Settings
     bytes: int
     work: float
+    at_once: int
 
     @classmethod
     def of(
-        cls,
-        kernel: Kernel,
-        X: Any,
-        shape: tuple[int, int],
-        splits: Splits | None,
-        alphas: int,
-        settings: Settings,
+        cls, kernel: Kernel, X: Any, settings: Settings, errors: LandmarkErrors
     ) -> LandmarkSource:
-        """Return the source for targets of some shape, with no more landmarks than rows."""
-        n, targets = shape
-        settings = landmarks_of_part(settings, n)
-        m = landmark_count(settings, n)
-        work = landmarks_held_out((n, m), splits, alphas)
-        needed = landmark_bytes(n, m, alphas * targets, memory_limit(settings.memory))
-        return cls(kernel, X, settings, needed, work)
+        """Return the source of errors, with no more landmarks than rows."""
+        settings, memory = landmarks_of_part(settings, errors.n), steady_limit(settings.memory)
+        m = landmark_count(settings, errors.n)
+        found = (errors.bytes(m, memory), errors.work(m), errors.at_once(memory))
+        return cls(kernel, X, settings, *found)
 
     def held(self) -> Held:
         refuse_by_landmarks(self.kernel, self.X, self.settings.memory)

@@ -58,12 +58,9 @@ class Splits:
         return np.concatenate([test for _, test in self.pairs])
 
     @property
-    def folds(self) -> list[slice]:
-        """Where each score finds its rows in `tested`: one for every pair, else one for all."""
-        if self.pairs is None:
-            return [slice(0, self.n)]
-        ends = np.cumsum(self.sizes)
-        return [slice(int(e - size), int(e)) for e, size in zip(ends, self.sizes, strict=True)]
+    def tests(self) -> list[Rows]:
+        """The test rows of every pair, else all rows."""
+        return [self.tested] if self.pairs is None else [test for _, test in self.pairs]
 
     @property
     def scored_folds(self) -> Sequence[int] | None:

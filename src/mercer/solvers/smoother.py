@@ -66,6 +66,25 @@ class RidgeFits(ABC):
     def residuals(self) -> Array:
         """Return y - f - b at every row, of shape (alphas, n, targets)."""
 
+    def predicted_by_blocks(self, others: Any) -> Iterator[tuple[slice, Array]]:
+        """Yield `predicted` of some of the other rows at a time, with where they stand."""
+        values = self.predicted(others)
+        yield slice(0, values.shape[1]), values
+
+    def leave_out_by_blocks(self, rows: NDArray[np.intp]) -> Iterator[tuple[slice, Array]]:
+        """Yield `leave_out` of some of the rows at a time, with where they stand among them."""
+        yield slice(0, len(rows)), self.leave_out(rows)
+
+    def leave_one_out_by_blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield `leave_one_out` of some rows at a time, with where they stand."""
+        errors = self.leave_one_out()
+        yield slice(0, errors.shape[1]), errors
+
+    def missed_by_blocks(self) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield `leave_one_out` and `residuals` of some rows at a time, with where they stand."""
+        errors = self.leave_one_out()
+        yield slice(0, errors.shape[1]), errors, self.residuals()
+
     @abstractmethod
     def generalised(self, more: float = 0.0) -> Array:
         """Return the criterion of generalised cross-validation, of shape (alphas, targets).
@@ -94,6 +113,10 @@ class HeldOutBlocks(RidgeFits):
 
     def leave_one_out(self) -> Array:
         return self.left_out()[0]
+
+    def leave_one_out_by_blocks(self) -> Iterator[tuple[slice, Array]]:
+        for rows, errors, _ in self._held_out():
+            yield rows, errors
 
     def left_out(self) -> tuple[Array, Array]:
         """Return the leave-one-out errors, and 1 - h_i, the share of the residual in them.

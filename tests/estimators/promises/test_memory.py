@@ -114,6 +114,40 @@ def test_a_process_that_fits_stays_within_the_limit_and_a_tenth(name):
     assert 0.8 * limit <= int(done.stdout) <= 1.1 * limit
 
 
+# The same of a choice among so many ridges that errors of all rows at each would take 160 MB.
+CHOICE = """
+import re, sys
+import numpy as np
+from mercer import Gaussian, KernelRidgeCV
+
+def now(what):
+    with open("/proc/self/status") as file:
+        return 1024 * int(re.search(what + r":\\s+(\\d+)", file.read())[1])
+
+cv, scoring, limit = sys.argv[1], sys.argv[2], int(sys.argv[3])
+rng = np.random.default_rng(0)
+X = rng.standard_normal((200_000, 5))
+y = np.sin(X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(len(X))
+how = {"cv": cv if cv == "loo" else int(cv), "scoring": None if scoring == "None" else scoring}
+model = KernelRidgeCV(Gaussian(2.0), np.geomspace(1e-4, 1e2, 100), solver="nystrom", **how)
+model.set_params(n_landmarks=30, memory=limit).fit(X[:2000], y[:2000])
+X.flags.writeable = False
+with open("/proc/self/clear_refs", "w") as file:
+    file.write("5")
+before = now("VmRSS")
+model.fit(X, y)
+print(now("VmHWM") - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux resets the peak of a process")
+@pytest.mark.parametrize(("cv", "scoring"), [("loo", None), ("5", None), ("loo", "r2")])
+def test_a_choice_by_landmarks_stays_within_its_limit_whatever_the_number_of_ridges(cv, scoring):
+    done = forked(CHOICE, cv, scoring, LIMIT)
+    assert done.returncode == 0, done.stderr
+    assert 1e7 <= int(done.stdout) <= 1.1 * LIMIT
+
+
 @pytest.fixture
 def X():
     return np.random.default_rng(0).normal(size=(300, 3))

@@ -1,11 +1,12 @@
 """Choosing by landmarks: the exact search where all rows are landmarks, and refits elsewhere."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, ShuffleSplit
 
 import mercer
 from mercer import (
@@ -15,8 +16,11 @@ from mercer import (
     KernelRidgeClassifier,
     KernelRidgeClassifierCV,
 )
-from mercer.errors import ApproximationWarning
+from mercer.errors import ApproximationWarning, MemoryLimitError
+from mercer.gram import landmarks
+from mercer.planning.held_out import LandmarkErrors
 from mercer.selection import KernelRidgeCV
+from mercer.selection.splits import Splits
 
 ALPHAS = [0.05, 0.5, 5.0]
 
@@ -62,6 +66,69 @@ def test_a_scorer_judges_rows_left_out_by_landmarks(rng):
     assert_allclose(
         scored.cv_results_["mean_test_score"], squares.cv_results_["mean_test_score"], rtol=1e-8
     )
+
+
+@pytest.mark.parametrize("cv", ["loo", "gcv", 4, ShuffleSplit(2, test_size=0.4, random_state=0)])
+@pytest.mark.parametrize("is_judged", [False, True])
+@pytest.mark.parametrize("w", ["none", "counts", "variances"])
+def test_scores_are_the_same_in_many_blocks_of_rows_and_one_ridge_at_a_time(
+    cv, is_judged, w, rng, monkeypatch
+):
+    if cv == "gcv" and is_judged:
+        pytest.skip("generalised cross-validation has no other score")
+    X, y = wave(rng, 2300)
+    y = np.column_stack([y, X[:, 1] ** 2])
+    weights = {"none": None, "counts": rng.integers(0, 4, 2300), "variances": X[:, 0] ** 2}[w]
+    model = KernelRidgeCV(
+        Gaussian(1.0),
+        ALPHAS,
+        cv=cv,
+        scoring="neg_mean_absolute_error" if is_judged else None,
+        alpha_per_target=True,
+        solver="nystrom",
+        n_landmarks=30,
+    )
+    whole = model.fit(X, y, weights).cv_results_
+    monkeypatch.setattr(landmarks, "block_entries", lambda memory: 10_000)
+    monkeypatch.setattr(LandmarkErrors, "at_once", lambda errors, memory: 1)
+    blocks = model.fit(X, y, weights).cv_results_
+    for name in (name for name in whole if name.endswith("_test_score") and "rank" not in name):
+        assert_allclose(blocks[name], whole[name], rtol=1e-12, atol=1e-14)
+
+
+def test_the_memory_for_squares_of_errors_does_not_grow_with_rows_times_ridges():
+    needed = [
+        LandmarkErrors(n, 1, alphas, Splits(n), False).bytes(50, 10**8)
+        for n in (10**5, 10**6)
+        for alphas in (30, 300)
+    ]
+    # Of a row more there are columns, and of a ridge more weights of features.
+    assert needed[2] - needed[0] == needed[3] - needed[1] == 8 * 5 * 900_000
+    assert needed[1] - needed[0] == 8 * 4 * 50 * 270
+
+
+@pytest.mark.parametrize(("memory", "at_once"), [(10**9, 30), (10**8, 12), (10**6, 1)])
+def test_a_scorer_is_given_as_many_ridges_at_once_as_a_quarter_of_the_memory_holds(memory, at_once):
+    errors = LandmarkErrors(250_000, 1, 30, Splits(250_000), True)
+    assert errors.at_once(memory) == at_once
+    squares = replace(errors, is_judged=False)
+    more = errors.bytes(50, memory) - squares.bytes(50, memory)
+    assert more == 8 * 250_000 * (8 + at_once)
+
+
+def test_landmarks_without_a_number_are_as_many_as_the_memory_allows(rng):
+    X, y = wave(rng, 20_000)
+    model = KernelRidgeCV(Gaussian(1.0), ALPHAS, cv="gcv", solver="nystrom", memory="10MB")
+    assert 50 <= model.fit(X, y).approximation_.n_landmarks < 1000
+    assert model.plan(X, y).memory <= 10**7
+
+
+def test_landmarks_that_do_not_fit_are_refused_with_a_cure_that_is_one_for_landmarks(rng):
+    X, y = wave(rng, 3000)
+    model = KernelRidgeCV(Gaussian(1.0), ALPHAS, solver="nystrom", n_landmarks=900, memory="10MB")
+    cure = r"limit is 0\.01 GB; raise memory= or use fewer rows or landmarks$"
+    with pytest.raises(MemoryLimitError, match=cure):
+        model.fit(X, y)
 
 
 def test_the_choice_of_two_classes_agrees_with_the_exact_one(rng):

@@ -19,6 +19,14 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
+def error_width(m: int, alphas: int, targets: int) -> int:
+    """Return how many numbers are made of a row by m landmarks on the way to its errors."""
+    # Arrays that are there at the same time: entries, V'f and its squares; and for every alpha
+    # those of 1 - h and of the targets: fits, residuals, errors and what these are made of.
+    of_landmarks, of_alphas = 3, 8
+    return of_landmarks * m + of_alphas * alphas * (targets + 1)
+
+
 class LandmarkPath:
     """Ridge problems in features of landmarks that differ in alpha only: one more `RidgePath`.
 
@@ -75,8 +83,8 @@ class LandmarkPath:
 
         `y` are the targets of all rows. The sums of the rows left out are taken from those of all.
         """
-        left_out = normal_sums(self.gram.part(rows), y[rows], self.weights[rows], self.centre)
-        sums = self._kept(self.with_targets(y) - left_out)
+        left_out = (self.gram.part(rows), y[rows], self.weights[rows], self.centre)
+        sums = self._kept(self.with_targets(y) - normal_sums(*left_out))
         return Spectrum.of(sums), sums.Fy, self._mean_of(sums)
 
     def _kept(self, sums: NormalSums) -> NormalSums:
@@ -91,11 +99,13 @@ class LandmarkPath:
         sums = self._kept(self.with_targets(y))
         return sums.Fy, self._mean_of(sums)
 
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Yield V'f of centred features for some rows at a time, of shape (rows, m)."""
+    def blocks(self, alphas: int, targets: int) -> Iterator[tuple[slice, Array]]:
+        """Yield V'f of centred features, (rows, m), for as few rows as errors leave room for."""
         turned = self.gram.landmarks.coefficients(self.spectrum.V)
         shift = (self.centre + self.spectrum.mean) @ self.spectrum.V
-        for rows, K in self.gram.cross_blocks():
+        m = len(shift)
+        entries = m * self.gram.rows_at_once(error_width(m, alphas, targets))
+        for rows, K in self.gram.cross_blocks(entries=entries):
             Z = K @ turned
             Z -= shift
             yield rows, Z
@@ -172,17 +182,24 @@ class LandmarkFits(HeldOutBlocks):
         return turned.theta(spectrum.V.T @ self._fitted[0], self.alphas)
 
     def predicted(self, others: LandmarkGram) -> Array:
-        Fy, means = self._fitted
-        return self._at(others, self.path.spectrum, Fy, means)
+        return np.concatenate([f for _, f in self.predicted_by_blocks(others)], axis=1)
 
-    def _at(self, others: LandmarkGram, spectrum: Spectrum, Fy: Array, means: Array) -> Array:
+    def predicted_by_blocks(self, others: LandmarkGram) -> Iterator[tuple[slice, Array]]:
+        return self._at(others, self.path.spectrum, *self._fitted)
+
+    def _at(
+        self, others: LandmarkGram, spectrum: Spectrum, Fy: Array, means: Array
+    ) -> Iterator[tuple[slice, Array]]:
         theta = spectrum.theta(Fy, self.alphas)
         m, count, targets = theta.shape
         side_by_side = theta.reshape(m, -1)
-        values = others.cross_product(others.landmarks.coefficients(side_by_side))
-        values -= (self.path.centre + spectrum.mean) @ side_by_side
-        shaped = values.reshape(len(others), count, targets) + means
-        return np.asarray(shaped.transpose(1, 0, 2))
+        coefficients = others.landmarks.coefficients(side_by_side)
+        shift = (self.path.centre + spectrum.mean) @ side_by_side
+        most = others.rows_at_once(error_width(0, count, targets))
+        for rows, values in others.product_blocks(coefficients, most):
+            values -= shift
+            shaped = values.reshape(len(values), count, targets) + means
+            yield rows, shaped.transpose(1, 0, 2)
 
     def _passed(self) -> Iterator[tuple[slice, Array, Array]]:
         """Yield what the fits miss of some rows, (alphas, rows, targets), and 1 - h."""
@@ -192,7 +209,7 @@ class LandmarkFits(HeldOutBlocks):
             inverse = 1.0 / (s[:, None] + self.alphas)
         inverse[~np.isfinite(inverse)] = 0.0
         m, count, targets = self._scores.shape
-        for rows, Z in path.blocks():
+        for rows, Z in path.blocks(count, targets):
             fitted = (Z @ self._scores.reshape(m, -1)).reshape(len(Z), count, targets)
             r = (self.y[rows] - means)[:, None] - fitted
             h = path.weights[rows, None] * (Z**2 @ inverse + share)
@@ -200,15 +217,19 @@ class LandmarkFits(HeldOutBlocks):
 
     def _held_out(self) -> Iterator[tuple[slice, Array, Array]]:
         for rows, r, free in self._passed():
-            is_free = free[:, :, None] > Inverse.rounding
-            with np.errstate(divide="ignore", invalid="ignore"):
-                errors = r / free[:, :, None]
-                without = np.where(r == 0.0, 0.0, np.inf * np.sign(r))
-            yield rows, np.where(is_free, errors, without), free
+            yield rows, _without_row(r, free), free
+
+    def missed_by_blocks(self) -> Iterator[tuple[slice, Array, Array]]:
+        for rows, r, free in self._passed():
+            yield rows, _without_row(r, free), r
 
     def leave_out(self, rows: Rows) -> Array:
+        return np.concatenate([e for _, e in self.leave_out_by_blocks(rows)], axis=1)
+
+    def leave_out_by_blocks(self, rows: Rows) -> Iterator[tuple[slice, Array]]:
         rest = self.path.without(rows, self.y)
-        return self.y[rows] - self._at(self.path.gram.part(rows), *rest)
+        for some, values in self._at(self.path.gram.part(rows), *rest):
+            yield some, self.y[rows[some]] - values
 
     def residuals(self) -> Array:
         missed = np.empty((len(self.alphas), *self.y.shape))
@@ -228,6 +249,14 @@ class LandmarkFits(HeldOutBlocks):
         squares = shrinkage**2 @ along + beside
         free = n - path.fit_intercept - (1.0 - shrinkage).sum(axis=1)
         return np.asarray((n / free[:, None]) ** 2 * squares / weights.sum())
+
+
+def _without_row(r: Array, free: Array) -> Array:
+    """Return r / (1 - h), infinite where a fit follows its row whatever that is."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = r / free[:, :, None]
+        without = np.where(r == 0.0, 0.0, np.inf * np.sign(r))
+    return np.where(free[:, :, None] > Inverse.rounding, errors, without)
 
 
 @dataclass(frozen=True, eq=False)
