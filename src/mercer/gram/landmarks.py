@@ -41,6 +41,11 @@ def block_entries(memory: int) -> int:
     return int(min(LARGE, max(PANEL, block_share * memory / 8)))
 
 
+def two_blocks(n: int, m: int, memory: int) -> int:
+    """Return how many entries two blocks of m features of n rows have, few rows rounded up."""
+    return min(2 * block_entries(memory), max(2 * n * m, PANEL))
+
+
 class LandmarkGram(Gram):
     """K_nm K_mm^-1 K_mn = F F' by the features F = phi(X) of landmarks, of which none are stored.
 
@@ -161,7 +166,8 @@ class LandmarkGram(Gram):
 
     def rows_at_once(self, width: int) -> int:
         """Return of how many rows so many numbers each take as much as two blocks of features."""
-        return max(1, 2 * block_entries(self.steady_memory) // width)
+        m = self.landmarks.n_features
+        return max(1, two_blocks(len(self), m, self.steady_memory) // width)
 
     def cross_transposed(self, U: Array) -> Array:
         """Return K_mn U in float64, the matrix never stored."""

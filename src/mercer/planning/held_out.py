@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.data.limits.memory import steady_limit
-from mercer.gram.landmarks import block_entries
+from mercer.gram.landmarks import block_entries, two_blocks
 from mercer.planning.costs import COSTS
 from mercer.planning.landmarks import BLOCKS, ByLandmarks, landmark_bytes
 from mercer.planning.plan import Settings
@@ -144,9 +144,9 @@ class LandmarkErrors:
         numbers = thetas * m * self.alphas * self.targets + squares * m**2
         if self._tested:
             # What blocks of errors take that are larger than those of features.
-            entries, width = block_entries(memory), error_width(m, self.alphas, self.targets)
-            blocks = min(BLOCKS * entries, self._tested * width)
-            numbers += max(0, blocks - BLOCKS * min(entries, self.n * m))
+            width = error_width(m, self.alphas, self.targets)
+            blocks = min(two_blocks(self.n, m, memory), self._tested * width)
+            numbers += max(0, blocks - BLOCKS * min(block_entries(memory), self.n * m))
         if self.splits is not None and self.splits.pairs is not None:
             # Numbers of rows, and what tells whether folds train on all that they do not test.
             numbers += sum(len(train) + len(test) for train, test in self.splits.pairs) + 3 * self.n
