@@ -1,5 +1,6 @@
 """A kernel met with data, as an operator."""
 
+from mercer.gram.by_landmarks import landmark_gram
 from mercer.gram.choose import gram_of, kept_gram_of, unheld_gram_of
 from mercer.gram.dense import CopiedGram, DenseGram, with_copy
 from mercer.gram.features import (
@@ -18,7 +19,7 @@ from mercer.gram.held import (
     StoredLandmarkGram,
     fits_features,
 )
-from mercer.gram.landmarks import LandmarkGram, landmark_gram
+from mercer.gram.landmarks import LandmarkGram
 from mercer.gram.line.chain import ChainGram, chain_of
 from mercer.gram.lowrank import LowRankGram
 from mercer.gram.pivots import Pivots
