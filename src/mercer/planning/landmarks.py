@@ -252,19 +252,6 @@ def check_landmarks(settings: Settings, kernel: Kernel) -> None:
         )
 
 
-def refuse_unused_landmarks(settings: Settings) -> None:
-    """Refuse landmarks beside a solver that was named and takes none."""
-    named = settings.solver if isinstance(settings.solver, str) else settings.solver.name
-    # Small batches of one call after the other, or of rows on a disk, learn by landmarks.
-    if settings.has_landmarks and named not in ("auto", "nystrom", "sgd"):
-        count = settings.n_landmarks
-        given = "landmarks=" if count is None else f"n_landmarks={count!r}"
-        raise ValueError(
-            f"{given} is for solver='nystrom' or 'auto', got solver={settings.solver!r}; leave one "
-            "of them out"
-        )
-
-
 def landmark_count(settings: Settings, n: int) -> int:
     """Return how many landmarks there will be for n rows, at most."""
     if not isinstance(settings.landmarks, str):

@@ -31,7 +31,6 @@ from mercer.planning.landmarks import (
     landmark_count,
     may_have_landmarks,
     planned_landmarks,
-    refuse_unused_landmarks,
     streamed_plan,
 )
 from mercer.planning.plan import Least, Plan, Settings, among, check_room
@@ -78,7 +77,6 @@ def planned_ridge(
     """
     rows = Rows.of(X)
     X, settings = rows.X, settings.for_rows(rows.X)
-    refuse_unused_landmarks(settings)
     if not (settings.names(NystromRidge) and settings.has_landmarks):
         gram = unheld_gram_of(kernel, rows, settings.memory)
         costs = _RidgeCosts(kernel, X, gram, problem)
@@ -112,7 +110,6 @@ def ridge_plan(settings: Settings, kernel: Kernel, rows: Any, problem: RidgeProb
 
     The parameters are those of `planned_ridge`.
     """
-    refuse_unused_landmarks(settings.for_rows(rows))
     costs = _RidgeCosts(kernel, rows, unheld_gram_of(kernel, rows, settings.memory), problem)
     if isinstance(rows, Stream):
         return streamed_plan(

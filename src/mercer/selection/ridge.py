@@ -19,7 +19,6 @@ from mercer.estimators.validation import checked_training, checked_weights
 from mercer.kernels import Kernel
 from mercer.planning import Plan, Settings
 from mercer.planning.held_out import entries_held_out
-from mercer.planning.landmarks import refuse_unused_landmarks
 from mercer.selection.delegate import Chosen
 from mercer.selection.grid import candidates, default_grid, reader_of, ridges
 from mercer.selection.plan import ridge_search_plan
@@ -252,7 +251,6 @@ class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
         self, kernels: list[Kernel], search: Search, settings: Settings
     ) -> tuple[list[Kernel], list[Array], Search]:
         """Return kernels with numbers for parameters, their ridges, and the search by the plan."""
-        refuse_unused_landmarks(settings)
         rows = search.rows
         kernels = [kernel.resolved(rows, search.weights) for kernel in kernels]
         if self.kernels is None:

@@ -173,17 +173,6 @@ def test_landmarks_that_are_no_count_are_refused(X, y, kind, count):
     refuses("n_landmarks must be a whole number", machine.fit, X, y)
 
 
-@pytest.mark.parametrize("solver", ["cholesky", "cg", "eigen", "primal", "banded"])
-def test_landmarks_beside_a_solver_that_takes_none_are_refused(X, y, solver):
-    said = f"is for solver='nystrom' or 'auto', got solver={solver!r}; leave one of them out"
-    machine = mercer.KernelRidge(solver=solver, n_landmarks=20)
-    refuses(f"n_landmarks=20 {said}", machine.fit, X, y)
-    refuses(f"n_landmarks=20 {said}", machine.plan, X, y)
-    refuses(f"n_landmarks=20 {said}", mercer.KernelRidgeCV(solver=solver, n_landmarks=20).fit, X, y)
-    machine = mercer.KernelRidge(solver=solver, landmarks=np.asarray(X)[:5])
-    refuses(f"landmarks= {said}", machine.fit, X, y)
-
-
 @pytest.mark.parametrize("count", ["ten", -2, True])
 def test_so_are_they_by_a_fit_to_one_batch_after_the_other(X, y, count):
     machine = mercer.KernelRidge(solver="sgd", n_landmarks=count)
