@@ -145,7 +145,6 @@ def test_ridges_with_which_a_kernel_is_singular_have_no_scores(search, monkeypat
 
 
 def test_one_candidate_that_cannot_be_fitted_is_named_alone(search):
-    warn_of_unusable(search.unusable, 0)
     search.unusable[Gaussian(1.0), 0.5] = "for a reason"
     with pytest.warns(ConvergenceWarning, match=r"alpha = 0.5 cannot be fitted.*: for a reason$"):
         warn_of_unusable(search.unusable, 2)

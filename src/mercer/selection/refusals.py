@@ -47,12 +47,10 @@ def warn_of_unusable(unusable: Mapping[tuple[Kernel, float], str], candidates: i
     Parameters
     ----------
     unusable : dict
-        Why they cannot, by kernel and ridge.
+        Why they cannot, by kernel and ridge; there is one at least.
     candidates : int
         How many there are in all.
     """
-    if not unusable:
-        return
     (kernel, alpha), reason = next(iter(unusable.items()))
     if len(unusable) == candidates:
         raise ValueError(f"no candidate can be fitted, such as alpha = {alpha:g}: {reason}")

@@ -225,7 +225,8 @@ class KernelRidgeCV(MultiOutputMixin, Regression, Chosen):
         search = search.leaving_a_fit(kernels, alphas)
         rounds = self._rounds(kernels, alphas, search)
         self._keep(rounds)
-        warn_of_unusable(search.unusable, sum(map(len, alphas)))
+        if search.unusable:
+            warn_of_unusable(search.unusable, sum(map(len, alphas)))
         if search.run.ended_by or rounds[-1].is_cut:
             all_scored = "" if search.run.ended_by else f" on more than {rounds[-1].n_rows} rows"
             warn_caller(

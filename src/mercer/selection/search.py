@@ -153,8 +153,11 @@ class Search:
         """
         # Of few rows nothing would be saved.
         is_asked = settings.is_open and (len(self) > FEW or settings.has_landmarks)
+        may = is_asked and all(may_have_landmarks(settings, kernel) for kernel in kernels)
+        if not (may or settings.names(NystromRidge) or isinstance(self.X, Stream)):
+            return replace(self, by_landmarks=None, least=None)
         least, landmarks = None, self._errors(max(map(len, alphas))).by_landmarks(settings)
-        if is_asked and all(may_have_landmarks(settings, kernel) for kernel in kernels):
+        if may:
             exact = max(map(self._exact_work, kernels, alphas), key=lambda work: work.cost)
             least = landmarks.least(settings, kernels[0])
             settings = landmarks.chosen(settings, kernels[0], exact)
